@@ -1,0 +1,136 @@
+//! What instrumented code and the runtime know of each other. One table, nothing else: `instrument`
+//! declares these functions, `runtime` defines them, and a test holds the two to this list.
+//!
+//! # How an access is checked
+//!
+//! Before the access, a call to [`Access`]'s function with the address. Hot ones have a body in the
+//! bitcode file `hot.bc`, which the pass links into the module before optimisation and which calls
+//! the runtime's `_slow` twin if the quick test fails; without `hot.bc` they are ordinary calls.
+//!
+//! # How an atomic operation is checked
+//!
+//! ```text
+//! call void @__footrace_atomic_begin(ptr addr, i32 size)
+//! %r = atomicrmw … as the program wrote it …
+//! call void @__footrace_atomic_end(ptr addr, i32 size, i32 kind, i32 order)
+//! ```
+//!
+//! The runtime holds the atomic object between the two calls, so that the value read and the clock
+//! taken belong together. `begin` touches the memory first: a fault happens before anything is held.
+//! `kind` is known after the operation: a failed compare-exchange is a load.
+//!
+//! # How stacks are known
+//!
+//! `__footrace_context` is a thread-local `u64`, a hash of the calling context (probabilistic calling
+//! context, Bond and McKinley). A function loads it on entry into `v` and stores
+//! `(v ^ call_site) * CONTEXT_MULTIPLIER` before each call; nothing is undone on return, except that
+//! functions whose address is taken put `v` back. When the runtime meets a hash for the first time, it
+//! unwinds the stack and remembers it under that hash.
+#![no_std]
+#![forbid(unsafe_code)]
+
+/// Bumped when anything in this file changes meaning; recorded in every instrumented module.
+pub const VERSION: u32 = 1;
+
+/// Odd, so that multiplication loses nothing.
+pub const CONTEXT_MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The thread-local calling-context hash (`u64`, initial-exec).
+pub const CONTEXT: &str = "__footrace_context";
+
+/// Section with one [`ModuleNote`]-shaped text line per linked module: `footrace abi=1 placement=all`.
+pub const NOTE_SECTION: &str = ".note.footrace";
+
+/// Sizes that have an entry point of their own. Others, and accesses that may straddle an aligned
+/// 8-byte word, use the range functions.
+pub const SIZES: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// A type in a signature.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Type {
+    /// `ptr`
+    Ptr,
+    /// `i32`
+    I32,
+    /// `i64`
+    I64,
+}
+
+/// A function of the runtime; all return nothing and never unwind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// Symbol name.
+    pub name: &'static str,
+    /// Parameter types.
+    pub parameters: &'static [Type],
+    /// Has a quick path in `hot.bc`.
+    pub hot: bool,
+}
+
+/// What an atomic operation turned out to be, the `kind` of `__footrace_atomic_end`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+#[allow(missing_docs)]
+pub enum AtomicKind {
+    Load = 0,
+    Store = 1,
+    Rmw = 2,
+}
+
+/// Memory orders as numbers, as C's `memory_order`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+#[allow(missing_docs)]
+pub enum Order {
+    Relaxed = 0,
+    Consume = 1,
+    Acquire = 2,
+    Release = 3,
+    AcqRel = 4,
+    SeqCst = 5,
+}
+
+const fn hot(name: &'static str, parameters: &'static [Type]) -> Function {
+    Function {
+        name,
+        parameters,
+        hot: true,
+    }
+}
+
+const fn cold(name: &'static str, parameters: &'static [Type]) -> Function {
+    Function {
+        name,
+        parameters,
+        hot: false,
+    }
+}
+
+use Type::{I32, I64, Ptr};
+
+/// Every function instrumented code may call.
+pub const FUNCTIONS: &[Function] = &[
+    // Accesses within one aligned 8-byte word (16: two words, 16-byte aligned).
+    hot("__footrace_read1", &[Ptr]),
+    hot("__footrace_read2", &[Ptr]),
+    hot("__footrace_read4", &[Ptr]),
+    hot("__footrace_read8", &[Ptr]),
+    hot("__footrace_read16", &[Ptr]),
+    hot("__footrace_write1", &[Ptr]),
+    hot("__footrace_write2", &[Ptr]),
+    hot("__footrace_write4", &[Ptr]),
+    hot("__footrace_write8", &[Ptr]),
+    hot("__footrace_write16", &[Ptr]),
+    // Any address, any number of bytes (also 0).
+    cold("__footrace_read_range", &[Ptr, I64]),
+    cold("__footrace_write_range", &[Ptr, I64]),
+    // Masked vectors: lane `i` of `lane` bytes is accessed if bit `i` is set.
+    cold("__footrace_read_masked", &[Ptr, I32, I64]),
+    cold("__footrace_write_masked", &[Ptr, I32, I64]),
+    // Atomic operations and fences.
+    cold("__footrace_atomic_begin", &[Ptr, I32]),
+    cold("__footrace_atomic_end", &[Ptr, I32, I32, I32]),
+    cold("__footrace_fence", &[I32]),
+    // Once per module, before any other constructor: a pointer to the note's text, NUL-terminated.
+    cold("__footrace_init", &[Ptr]),
+];

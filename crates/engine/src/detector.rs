@@ -1,0 +1,147 @@
+//! What every detector offers, and what it says when it finds a race.
+
+use event::{
+    AccessKind, Addr, Elements, FenceOrder, LoadOrder, RmwOrder, Site, StoreOrder, SyncId, Tid,
+};
+
+/// One side of a race.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Side {
+    /// Who made the access.
+    pub thread: Tid,
+    /// What it did.
+    pub kind: AccessKind,
+    /// Was it an atomic operation?
+    pub atomic: bool,
+    /// Where in the program.
+    pub site: Site,
+}
+
+/// Two conflicting accesses that happens-before does not order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Race {
+    /// First byte that both touched.
+    pub addr: Addr,
+    /// How many bytes from there on, all of them shared by both.
+    pub size: u32,
+    /// The earlier access, as the shadow remembers it.
+    pub first: Side,
+    /// The access that was just checked.
+    pub second: Side,
+}
+
+/// A plain access.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Access {
+    /// Read or write.
+    pub kind: AccessKind,
+    /// First byte.
+    pub addr: Addr,
+    /// Number of bytes.
+    pub size: u32,
+    /// Where in the program.
+    pub site: Site,
+}
+
+/// Synchronisation that is not an access to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "named and defined in `event`")]
+pub enum SyncOp {
+    Acquire(SyncId),
+    Release(SyncId),
+    ReadAcquire(SyncId),
+    ReadRelease(SyncId),
+    VolatileRead(SyncId),
+    VolatileWrite(SyncId),
+    Send(SyncId),
+    Receive(SyncId),
+    Arrive(SyncId),
+    Depart(SyncId),
+    Fence(FenceOrder),
+}
+
+/// An atomic access to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "named and defined in `event`")]
+pub enum AtomicOp {
+    Load(LoadOrder),
+    Store(StoreOrder),
+    Rmw(RmwOrder),
+}
+
+/// Receives each race as it is found. Called rarely; may be called again for the same pair.
+pub type Sink<'a> = &'a mut dyn FnMut(&Race);
+
+/// How often each rule of a detector fired, by the paper's name for it.
+pub trait Counters {
+    /// Calls `f` with each rule's name and count.
+    fn each(&self, f: &mut dyn FnMut(&'static str, u64));
+}
+
+/// A detector: state shared by all threads (`&self`), and state that belongs to one thread
+/// (`&mut Thread`), which only that thread's events touch. All methods may be called by different
+/// threads at the same time; calls are linearised at the shadow, so that of two unordered
+/// conflicting accesses at least the later one finds the other.
+pub trait Detector: Send + Sync {
+    /// What a thread carries.
+    type Thread: Send + Counters;
+
+    /// A thread that nobody forked: the first one, or one that appears from nowhere.
+    fn root(&self, tid: Tid) -> Self::Thread;
+    /// `parent` creates thread `tid`.
+    fn fork(&self, parent: &mut Self::Thread, tid: Tid, races: Sink<'_>) -> Self::Thread;
+    /// The thread's last event. Afterwards it is only joined, or dropped if nobody joins it.
+    fn end(&self, thread: &mut Self::Thread, races: Sink<'_>);
+    /// `thread` waited for `child`, whose events are all in its past from now on.
+    fn join(&self, thread: &mut Self::Thread, child: &mut Self::Thread, races: Sink<'_>);
+
+    /// A plain access.
+    fn access(&self, thread: &mut Self::Thread, access: Access, races: Sink<'_>);
+    /// A plain access to many elements at once.
+    fn range(
+        &self,
+        thread: &mut Self::Thread,
+        kind: AccessKind,
+        elements: Elements,
+        site: Site,
+        races: Sink<'_>,
+    );
+    /// A block comes into being: its bytes start fresh.
+    fn alloc(
+        &self,
+        thread: &mut Self::Thread,
+        addr: Addr,
+        elem: u8,
+        len: u64,
+        site: Site,
+        races: Sink<'_>,
+    );
+    /// A block of `bytes` bytes goes away: a write to all of it.
+    fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>);
+    /// An atomic access to memory. The caller guarantees that operations on one address are
+    /// presented in the order in which they took effect.
+    fn atomic(
+        &self,
+        thread: &mut Self::Thread,
+        addr: Addr,
+        size: u32,
+        op: AtomicOp,
+        site: Site,
+        races: Sink<'_>,
+    );
+    /// Synchronisation that is not an access.
+    fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>);
+    /// Events that only some detectors look at; the others ignore them.
+    fn hint(&self, _thread: &mut Self::Thread, _hint: Hint) {}
+}
+
+/// Marks in the execution that order nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Hint {
+    /// Pacer: a global sampling period begins or ends.
+    Sampling(bool),
+    /// LiteRace: a function is entered.
+    Enter(event::Func),
+    /// LiteRace: and left.
+    Exit(event::Func),
+}
