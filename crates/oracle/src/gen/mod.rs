@@ -1,0 +1,12 @@
+//! Traces to test on: [`random`], [`exhaustive`], and [`shrink`] for those that fail.
+
+pub mod exhaustive;
+mod patterns;
+pub mod random;
+mod rng;
+pub mod shrink;
+
+pub use exhaustive::{Alphabet, enumerate};
+pub use random::{Config, random};
+pub use rng::Rng;
+pub use shrink::{repair, shrink};
