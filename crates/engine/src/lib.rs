@@ -9,5 +9,6 @@
 extern crate alloc;
 
 pub mod detector;
+pub mod replay;
 
 pub use detector::{Access, Counters, Detector, Race, Side, SyncOp};

@@ -1,0 +1,170 @@
+//! Drives a detector with the events of a recorded execution, one thread handle for each of its threads.
+//!
+//! The events must be well-formed (`oracle::wellformed` says what that means; nested acquires are to
+//! be left out). Thread ids should be dense.
+
+use crate::detector::{Access, AtomicOp, Counters, Detector, Hint, Race, SyncOp};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use event::{Addr, Event, Op, Tid};
+
+/// A detector in the middle of an execution.
+#[derive(Debug)]
+pub struct Replay<D: Detector> {
+    detector: D,
+    /// By thread id. A thread that was joined stays: it may be joined again.
+    threads: Vec<Option<Handle<D::Thread>>>,
+    /// Sizes of the blocks that are alive.
+    blocks: BTreeMap<Addr, u64>,
+}
+
+#[derive(Debug)]
+struct Handle<T> {
+    state: T,
+    ended: bool,
+}
+
+impl<D: Detector> Replay<D> {
+    /// Before the first event.
+    pub fn new(detector: D) -> Self {
+        Replay {
+            detector,
+            threads: Vec::new(),
+            blocks: BTreeMap::new(),
+        }
+    }
+
+    /// The detector.
+    pub fn detector(&self) -> &D {
+        &self.detector
+    }
+
+    /// The counters of all threads, one thread at a time; the caller adds them up.
+    pub fn counters(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        for handle in self.threads.iter().flatten() {
+            handle.state.each(f);
+        }
+    }
+
+    /// The next event. `races` hears of what is found now; some detectors find later.
+    #[inline]
+    pub fn step(&mut self, event: &Event, races: &mut dyn FnMut(&Race)) {
+        let Event { thread, op, site } = *event;
+        // These two need the handles of two threads.
+        match op {
+            Op::Fork(child) => return self.fork(thread, child, races),
+            Op::Join(child) => return self.join(thread, child, races),
+            _ => {}
+        }
+        let index = self.ensure(thread);
+        let Some(handle) = self.threads[index].as_mut() else {
+            return;
+        };
+        let me = &mut handle.state;
+        let detector = &self.detector;
+        match op {
+            Op::Access { kind, addr, size } => {
+                let access = Access {
+                    kind,
+                    addr,
+                    size,
+                    site,
+                };
+                detector.access(me, access, races);
+            }
+            Op::Range { kind, elements } => detector.range(me, kind, elements, site, races),
+            Op::Alloc { addr, elem, len } => {
+                self.blocks.insert(addr, u64::from(elem) * len);
+                detector.alloc(me, addr, elem, len, site, races);
+            }
+            Op::Free { addr } => {
+                if let Some(bytes) = self.blocks.remove(&addr) {
+                    detector.free(me, addr, bytes, site, races);
+                }
+            }
+            Op::Load { addr, size, order } => {
+                detector.atomic(me, addr, size, AtomicOp::Load(order), site, races);
+            }
+            Op::Store { addr, size, order } => {
+                detector.atomic(me, addr, size, AtomicOp::Store(order), site, races);
+            }
+            Op::Rmw { addr, size, order } => {
+                detector.atomic(me, addr, size, AtomicOp::Rmw(order), site, races);
+            }
+            Op::Acquire(l) => detector.sync(me, SyncOp::Acquire(l), races),
+            Op::Release(l) => detector.sync(me, SyncOp::Release(l), races),
+            Op::ReadAcquire(l) => detector.sync(me, SyncOp::ReadAcquire(l), races),
+            Op::ReadRelease(l) => detector.sync(me, SyncOp::ReadRelease(l), races),
+            Op::VolatileRead(x) => detector.sync(me, SyncOp::VolatileRead(x), races),
+            Op::VolatileWrite(x) => detector.sync(me, SyncOp::VolatileWrite(x), races),
+            Op::Fence(order) => detector.sync(me, SyncOp::Fence(order), races),
+            Op::Send(g) => detector.sync(me, SyncOp::Send(g), races),
+            Op::Receive(g) => detector.sync(me, SyncOp::Receive(g), races),
+            Op::Arrive(b) => detector.sync(me, SyncOp::Arrive(b), races),
+            Op::Depart(b) => detector.sync(me, SyncOp::Depart(b), races),
+            Op::End => {
+                handle.ended = true;
+                detector.end(me, races);
+            }
+            Op::SampleBegin => detector.hint(me, Hint::Sampling(true)),
+            Op::SampleEnd => detector.hint(me, Hint::Sampling(false)),
+            Op::Enter(func) => detector.hint(me, Hint::Enter(func)),
+            Op::Exit(func) => detector.hint(me, Hint::Exit(func)),
+            Op::Begin | Op::Fork(_) | Op::Join(_) => {}
+        }
+    }
+
+    /// The execution stops here: threads that are still running end.
+    pub fn finish(&mut self, races: &mut dyn FnMut(&Race)) {
+        for handle in self.threads.iter_mut().flatten() {
+            if !handle.ended {
+                handle.ended = true;
+                self.detector.end(&mut handle.state, races);
+            }
+        }
+    }
+
+    fn ensure(&mut self, tid: Tid) -> usize {
+        let index = tid.0 as usize;
+        if index >= self.threads.len() {
+            self.threads.resize_with(index + 1, || None);
+        }
+        if self.threads[index].is_none() {
+            let state = self.detector.root(tid);
+            self.threads[index] = Some(Handle {
+                state,
+                ended: false,
+            });
+        }
+        index
+    }
+
+    fn fork(&mut self, parent: Tid, child: Tid, races: &mut dyn FnMut(&Race)) {
+        let index = self.ensure(parent);
+        let Some(handle) = self.threads[index].as_mut() else {
+            return;
+        };
+        let state = self.detector.fork(&mut handle.state, child, races);
+        let place = child.0 as usize;
+        if place >= self.threads.len() {
+            self.threads.resize_with(place + 1, || None);
+        }
+        self.threads[place] = Some(Handle {
+            state,
+            ended: false,
+        });
+    }
+
+    fn join(&mut self, parent: Tid, child: Tid, races: &mut dyn FnMut(&Race)) {
+        let (p, c) = (self.ensure(parent), self.ensure(child));
+        let Ok([Some(parent), Some(child)]) = self.threads.get_disjoint_mut([p, c]) else {
+            return;
+        };
+        if !child.ended {
+            child.ended = true;
+            self.detector.end(&mut child.state, races);
+        }
+        self.detector
+            .join(&mut parent.state, &mut child.state, races);
+    }
+}
