@@ -10,5 +10,6 @@ extern crate alloc;
 
 pub mod detector;
 pub mod replay;
+pub mod slimstate;
 
 pub use detector::{Access, Counters, Detector, Race, Side, SyncOp};

@@ -1,0 +1,208 @@
+//! Strided ranges ⟨b : e : k⟩ = { b + ik | b ≤ b + ik ≤ e }, the paper's footprints (section V-A).
+
+use super::footprint::{Footprint, Shape, gcd};
+
+/// Evenly spaced indices, possibly none.
+///
+/// Invariant, as in the paper: EMPTY is ⟨1 : 0 : 1⟩; else `b ≤ e`, `k ≥ 1` and `k | e - b`.
+/// We add that a single index has `k = 1`, so that equal sets are equal values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Strided {
+    b: u64,
+    e: u64,
+    k: u64,
+}
+
+impl Default for Strided {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl Strided {
+    /// No index.
+    pub const EMPTY: Strided = Strided { b: 1, e: 0, k: 1 };
+
+    /// The set `{i}`.
+    pub const fn one(i: u64) -> Self {
+        Strided { b: i, e: i, k: 1 }
+    }
+
+    /// The indices `first, first + 1, … last`; empty if `last < first`.
+    pub const fn run(first: u64, last: u64) -> Self {
+        Self::new(first, last, 1)
+    }
+
+    /// The indices `first, first + step, …` up to and not beyond `last`.
+    pub const fn new(first: u64, last: u64, step: u64) -> Self {
+        if last < first {
+            return Self::EMPTY;
+        }
+        let step = if step == 0 { 1 } else { step };
+        let e = last - (last - first) % step;
+        Strided {
+            b: first,
+            e,
+            k: if e == first { 1 } else { step },
+        }
+    }
+
+    /// `b`, the least index (1 if empty).
+    pub const fn first(self) -> u64 {
+        self.b
+    }
+    /// `e`, the greatest index (0 if empty).
+    pub const fn last(self) -> u64 {
+        self.e
+    }
+    /// `k`, the distance between neighbours.
+    pub const fn step(self) -> u64 {
+        self.k
+    }
+    /// No index at all?
+    pub const fn is_empty(self) -> bool {
+        self.e < self.b
+    }
+    /// How many indices.
+    pub const fn len(self) -> u64 {
+        if self.is_empty() {
+            0
+        } else {
+            (self.e - self.b) / self.k + 1
+        }
+    }
+    /// Is `i` one of them?
+    pub const fn contains(self, i: u64) -> bool {
+        self.b <= i && i <= self.e && (self.k == 1 || (i - self.b).is_multiple_of(self.k))
+    }
+    /// Is every index of `other` one of them?
+    pub const fn includes(self, other: Strided) -> bool {
+        other.is_empty()
+            || self.contains(other.b)
+                && self.contains(other.e)
+                && (other.k.is_multiple_of(self.k) || other.b == other.e)
+    }
+    /// The indices in ascending order.
+    pub fn indices(self) -> impl Iterator<Item = u64> {
+        let (mut next, e, k) = (self.b, self.e, self.k);
+        core::iter::from_fn(move || {
+            (next <= e).then(|| {
+                let i = next;
+                next += k;
+                i
+            })
+        })
+    }
+
+    /// The paper's rules for ⟨b : e : k⟩ ∪ {i}. `None` if the union is no strided range.
+    #[inline]
+    pub const fn with(self, i: u64) -> Option<Strided> {
+        let Strided { b, e, k } = self;
+        if self.contains(i) {
+            Some(self)
+        } else if self.is_empty() {
+            Some(Strided::one(i))
+        } else if b == e {
+            // ⟨b : b : 1⟩ ∪ {b ± k}: any distance will do.
+            Some(if i > b {
+                Strided { b, e: i, k: i - b }
+            } else {
+                Strided { b: i, e, k: b - i }
+            })
+        } else if i > e && i - e == k {
+            Some(Strided { b, e: i, k })
+        } else if i < b && b - i == k {
+            Some(Strided { b: i, e, k })
+        } else {
+            None
+        }
+    }
+
+    /// The same algebra for a whole range at once: the union, if it is a strided range.
+    pub const fn union(self, other: Strided) -> Option<Strided> {
+        if other.b == other.e {
+            return self.with(other.b);
+        }
+        if self.b == self.e {
+            return other.with(self.b);
+        }
+        if self.includes(other) {
+            return Some(self);
+        }
+        if other.includes(self) {
+            return Some(other);
+        }
+        // Two ranges of at least two indices, neither inside the other: they must be in step, and
+        // overlap or follow one another without a gap.
+        if self.k != other.k || !self.b.abs_diff(other.b).is_multiple_of(self.k) {
+            return None;
+        }
+        let (low, high) = if self.b < other.b {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        if high.b > low.e && high.b - low.e > self.k {
+            return None;
+        }
+        let e = if low.e > high.e { low.e } else { high.e };
+        Some(Strided {
+            b: low.b,
+            e,
+            k: self.k,
+        })
+    }
+}
+
+impl Footprint for Strided {
+    #[inline]
+    fn extend(&mut self, more: Strided) -> bool {
+        match self.union(more) {
+            Some(union) => {
+                *self = union;
+                true
+            }
+            None => false,
+        }
+    }
+    fn is_empty(&self) -> bool {
+        Strided::is_empty(*self)
+    }
+    fn clear(&mut self) {
+        *self = Strided::EMPTY;
+    }
+    fn pieces(&self, f: &mut dyn FnMut(Strided)) {
+        if !Strided::is_empty(*self) {
+            f(*self);
+        }
+    }
+    fn shape(&self, n: u64) -> Shape {
+        let Strided { b, e, k } = *self;
+        debug_assert!(
+            b <= e && e < n,
+            "{self:?} is not a footprint of {n} elements"
+        );
+        let contiguous = k == 1;
+        Shape {
+            first: b,
+            last: e,
+            contiguous,
+            last_run: if contiguous { b } else { e },
+            blocks: if contiguous { gcd(b, e + 1) } else { 1 },
+        }
+    }
+    fn period(&self, n: u64) -> u64 {
+        let Strided { b, e, k } = *self;
+        let classes = n.is_multiple_of(k) && b < k && n - 1 < e + k;
+        if classes { k } else { n }
+    }
+    fn contains(&self, i: u64) -> bool {
+        Strided::contains(*self, i)
+    }
+    fn finer(&self, ratio: u64) -> Option<Self> {
+        if Strided::is_empty(*self) || ratio == 1 {
+            return Some(*self);
+        }
+        (self.k == 1).then(|| Strided::run(self.b * ratio, self.e * ratio + ratio - 1))
+    }
+}
