@@ -3,13 +3,34 @@
 //! The contract, the definition of a race and of happens-before, is the documentation of `event`.
 //! Everything here is written to run inside a program, called by its threads at the same time, and
 //! is tested by traces: the same code in both places.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`detector`] | the interface of all detectors |
+//! | [`clock`] | vector clocks, threads' clocks, slots and their reuse |
+//! | [`sync`] | happens-before: locks, barriers, atomics, fork and join |
+//! | [`shadow`] | the shadow of memory: cells, locations, pages, the rules |
+//! | [`precise`] | `fasttrack` and `djit` out of these |
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
+pub mod clock;
 pub mod detector;
+mod grow;
+mod lock;
+pub mod precise;
 pub mod replay;
+pub mod shadow;
+mod sites;
 pub mod slimstate;
+pub mod sync;
 
-pub use detector::{Access, Counters, Detector, Race, Side, SyncOp};
+pub use clock::Limits;
+pub use detector::{Access, AtomicOp, Counters, Detector, Hint, Race, Side, Sink, SyncOp};
+pub use grow::Grow;
+pub use lock::{Lock, Relax, set_yield};
+pub use precise::{Djit, FastTrack};

@@ -47,7 +47,8 @@
 //! A failed compare-exchange is a `Load`. Atomic accesses are accesses: an atomic and a plain access to
 //! the same byte, unordered, race if one of them writes. `Store` and `Rmw` write, `Load` and `Rmw` read.
 //! An address is the same atomic object for every size used at it. Plain writes, `Alloc` and `Free`
-//! of a byte of the object reset it: a load after that reads from no atomic store.
+//! of a byte of the object (of any atomic write to it since it was last reset) reset it: a load after that reads from no
+//! atomic store.
 //!
 //! Volatiles, locks, messages and barriers are not memory: they cannot race.
 //! `Begin`, `End`, `SampleBegin`, `SampleEnd`, `Enter` and `Exit` order nothing.

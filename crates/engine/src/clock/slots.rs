@@ -1,0 +1,191 @@
+//! Which thread is in which slot, and what a slot's cells mean.
+//!
+//! Slots are reused. A vector-clock component is sound as long as its events are totally ordered by
+//! happens-before, so a new thread may continue a dead thread's slot if the dead one's last epoch is in the
+//! new one's past when it begins: `past[slot] ≥ final`. No other thread needs to know anything: one that has not
+//! heard of the dead thread's end has not heard of the new thread either, and one that hears of the new
+//! thread hears of all that came before it. (Accordion clocks, Christiaens and De Bosschere 2001, wait until every living
+//! thread knows; they also remove the component, we only pass it on.) A thread from nowhere has no
+//! past and always gets a fresh slot.
+//!
+//! A slot ends when its times or its sites run out: its thread goes on in another one (*renewal*), with its
+//! old self in its past. Nothing wraps around.
+
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use event::{Site, Tid};
+
+use super::{Clock, Slot, Time};
+use crate::grow::Grow;
+use crate::lock::Lock;
+
+/// How large numbers may get. The defaults are what a shadow cell has bits for; tests use tiny ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Number of slots.
+    pub slots: u32,
+    /// Largest time of a slot.
+    pub time: u32,
+    /// Number of sites that one slot can name.
+    pub sites: u32,
+}
+
+impl Limits {
+    /// What fits into a cell of the shadow. (The current epoch is one more than the completed time,
+    /// and the largest epoch is never used: see `Epoch::NEVER`.)
+    pub const CELL: Limits = Limits {
+        slots: 1 << 16,
+        time: (1 << 20) - 3,
+        sites: 1 << 19,
+    };
+}
+
+/// A slot that nobody is in.
+#[derive(Clone, Copy, Debug)]
+struct Dead {
+    slot: Slot,
+    last: Time,
+}
+
+/// A thread that was or is in a slot, from this time on.
+#[derive(Clone, Copy, Debug)]
+struct Occupant {
+    from: Time,
+    tid: Tid,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// Appended to by the slot's thread only. A reader finds an index in a shadow cell, which was stored after
+    /// the entry.
+    sites: Grow<AtomicU32>,
+    used: AtomicU32,
+    occupants: Lock<Vec<Occupant>>,
+}
+
+#[derive(Debug, Default)]
+struct Allocation {
+    fresh: u32,
+    dead: Vec<Dead>,
+}
+
+/// All slots of a detector.
+#[derive(Debug)]
+pub struct Slots {
+    limits: Limits,
+    entries: Grow<Entry>,
+    allocation: Lock<Allocation>,
+}
+
+/// How many of the latest dead slots a new thread tries before it takes a fresh one.
+const TRIES: usize = 32;
+
+impl Slots {
+    /// No slot is taken. Limits above those of a cell are cut down to them.
+    pub fn new(limits: Limits) -> Slots {
+        Slots {
+            limits: Limits {
+                slots: limits.slots.clamp(1, Limits::CELL.slots),
+                time: limits.time.clamp(2, Limits::CELL.time),
+                sites: limits.sites.clamp(1, Limits::CELL.sites),
+            },
+            entries: Grow::new(),
+            allocation: Lock::default(),
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// A slot for thread `tid`, whose past is `past`, and the time it starts from.
+    ///
+    /// # Panics
+    /// If all slots are taken and none of the dead ones is in the past of the new thread. Going on would
+    /// mean wrong verdicts.
+    pub(super) fn take(&self, tid: Tid, past: &Clock) -> (Slot, Time) {
+        let (slot, start) = self.allocate(past);
+        let entry = self.entries.get(u32::from(slot.0));
+        entry.occupants.lock().push(Occupant {
+            from: start.next(),
+            tid,
+        });
+        (slot, start)
+    }
+
+    fn allocate(&self, past: &Clock) -> (Slot, Time) {
+        let mut allocation = self.allocation.lock();
+        let tries = if allocation.fresh < self.limits.slots {
+            TRIES
+        } else {
+            usize::MAX
+        };
+        let found = allocation
+            .dead
+            .iter()
+            .rev()
+            .take(tries)
+            .position(|dead| past.get(dead.slot) >= dead.last);
+        if let Some(behind) = found {
+            let index = allocation.dead.len() - 1 - behind;
+            let dead = allocation.dead.swap_remove(index);
+            return (dead.slot, dead.last);
+        }
+        match u16::try_from(allocation.fresh) {
+            Ok(fresh) if allocation.fresh < self.limits.slots => {
+                allocation.fresh += 1;
+                (Slot(fresh), Time(0))
+            }
+            _ => panic!(
+                "footrace: {} threads live, or ended without anybody waiting for them; \
+                 no more can be told apart",
+                self.limits.slots
+            ),
+        }
+    }
+
+    /// The thread in `slot` has ended, or moved on; `last` is its last epoch.
+    pub(super) fn give_back(&self, slot: Slot, last: Time) {
+        let entry = self.entries.get(u32::from(slot.0));
+        // A slot that is nearly used up is not worth another life.
+        let worn = last.0 > self.limits.time / 2
+            || entry.used.load(Ordering::Relaxed) > self.limits.sites / 2;
+        if !worn {
+            self.allocation.lock().dead.push(Dead { slot, last });
+        }
+    }
+
+    /// Gives `site` the next index of `slot`, if there is one left. Only the slot's thread calls this.
+    pub(super) fn name_site(&self, slot: Slot, site: Site) -> Option<u32> {
+        let entry = self.entries.get(u32::from(slot.0));
+        let index = entry.used.load(Ordering::Relaxed);
+        if index >= self.limits.sites {
+            return None;
+        }
+        entry.sites.get(index).store(site.0, Ordering::Release);
+        entry.used.store(index + 1, Ordering::Relaxed);
+        Some(index)
+    }
+
+    /// The site that a cell of `slot` calls `index`.
+    pub fn site(&self, slot: Slot, index: u32) -> Site {
+        let entry = self.entries.get(u32::from(slot.0));
+        Site(entry.sites.get(index).load(Ordering::Acquire))
+    }
+
+    /// Who was in `slot` at `time`.
+    pub fn tid(&self, slot: Slot, time: Time) -> Tid {
+        let occupants = self.entries.get(u32::from(slot.0)).occupants.lock();
+        let after = occupants.partition_point(|o| o.from <= time);
+        occupants
+            .get(after.wrapping_sub(1))
+            .or(occupants.first())
+            .map_or(Tid(u32::MAX), |o| o.tid)
+    }
+
+    /// How many slots were ever taken: the length of the longest vector clock.
+    pub fn taken(&self) -> u32 {
+        self.allocation.lock().fresh
+    }
+}

@@ -1,0 +1,445 @@
+//! The precise detectors: every access is checked, every race on a byte that has none yet is found.
+//!
+//! **Contract.** For every byte: if the execution so far has a race on it (as `event` defines it), a race
+//! on this byte was reported, at the latest when the second access of the first race was made; and every
+//! reported race is one. After a race on a byte, further ones on the same byte are mostly, but not always, reported: the
+//! shadow goes on as if the two accesses had been ordered.
+//!
+//! The detectors differ only in what a location remembers: [`FastTrack`] forgets what cannot matter,
+//! [`Djit`] keeps whole vectors.
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use event::{AccessKind, Addr, Elements, Site, Tid};
+
+use crate::clock::{Limits, ThreadClock};
+use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
+use crate::shadow::{
+    Cell, Conflict, Counts, Depot, DjitRule, FastTrackRule, Location, PAGE_BYTES, Pages, Rule,
+    RuleName, Span, Touch, word_of, words,
+};
+use crate::sync::HappensBefore;
+
+/// FastTrack: epochs for writes, and for reads where they are ordered.
+pub type FastTrack = Precise<FastTrackRule>;
+/// DJIT⁺, Pacer's GENERIC: vectors for reads and writes.
+pub type Djit = Precise<DjitRule>;
+
+/// A precise detector with one location for each eight bytes.
+#[derive(Debug)]
+pub struct Precise<R> {
+    order: HappensBefore,
+    shadow: Shadow<R>,
+}
+
+/// A thread of a precise detector.
+#[derive(Debug)]
+pub struct PreciseThread {
+    /// What it knows.
+    pub clock: ThreadClock,
+    /// How often each rule fired for it.
+    pub counts: Counts,
+    /// Races of the access under way; empty in between.
+    found: Vec<Conflict>,
+}
+
+impl PreciseThread {
+    /// A thread with that clock.
+    pub fn new(clock: ThreadClock) -> PreciseThread {
+        PreciseThread {
+            clock,
+            counts: Counts::default(),
+            found: Vec::new(),
+        }
+    }
+}
+
+impl Counters for PreciseThread {
+    fn each(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        self.counts.each(f);
+    }
+}
+
+impl<R: Rule> Default for Precise<R> {
+    fn default() -> Precise<R> {
+        Precise::new(Limits::CELL)
+    }
+}
+
+impl<R: Rule> Precise<R> {
+    /// Nothing happened yet.
+    pub fn new(limits: Limits) -> Precise<R> {
+        Precise {
+            order: HappensBefore::new(limits),
+            shadow: Shadow::new(),
+        }
+    }
+
+    /// The happens-before half.
+    pub fn order(&self) -> &HappensBefore {
+        &self.order
+    }
+
+    /// The memory half.
+    pub fn shadow(&self) -> &Shadow<R> {
+        &self.shadow
+    }
+}
+
+/// The shadow of all memory, byte-exact: a [`Location`] for each aligned word of eight bytes.
+///
+/// Usable by any detector that brings a [`HappensBefore`] and a [`PreciseThread`] of each thread.
+#[derive(Debug)]
+pub struct Shadow<R> {
+    pages: Pages<Location>,
+    depot: Depot,
+    rule: PhantomData<R>,
+}
+
+impl<R: Rule> Default for Shadow<R> {
+    fn default() -> Shadow<R> {
+        Shadow::new()
+    }
+}
+
+/// The shadow at work: for one access of one thread.
+struct Work<'a, R> {
+    shadow: &'a Shadow<R>,
+    order: &'a HappensBefore,
+    thread: &'a mut PreciseThread,
+    kind: AccessKind,
+    atomic: bool,
+    record: bool,
+    site: Site,
+}
+
+impl<R: Rule> Work<'_, R> {
+    /// One word: the same-epoch test, then the rest.
+    #[inline(always)]
+    fn word(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
+        if !self.atomic && location.is_redundant(self.thread.clock.epoch(), self.kind, mask) {
+            self.thread.counts.add(match self.kind {
+                AccessKind::Read => RuleName::ReadSameEpoch,
+                AccessKind::Write => RuleName::WriteSameEpoch,
+            });
+        } else {
+            self.slow(location, word, mask, races);
+        }
+    }
+
+    #[inline(never)]
+    fn slow(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
+        let thread = &mut *self.thread;
+        let (epoch, site) = thread.clock.stamp(self.order.slots(), self.site);
+        let touch = Touch {
+            cell: Cell::new(epoch, self.kind, mask, site),
+            atomic: self.atomic,
+            record: self.record,
+        };
+        let touched =
+            location.touch::<R>(&self.shadow.depot, &thread.clock, touch, &mut thread.found);
+        thread.counts.add(touched.rule);
+        if touched.overwritten != 0 {
+            self.order.overwrite(word, touched.overwritten);
+        }
+        if !self.thread.found.is_empty() {
+            self.report(word, races);
+        }
+    }
+
+    /// Says what was found. No lock is held.
+    #[cold]
+    #[inline(never)]
+    fn report(&mut self, word: Addr, races: Sink<'_>) {
+        let second = Side {
+            thread: self.thread.clock.tid(),
+            kind: self.kind,
+            atomic: self.atomic,
+            site: self.site,
+        };
+        for conflict in core::mem::take(&mut self.thread.found) {
+            report_conflict(self.order, conflict, second, word, races);
+        }
+    }
+
+    fn bytes(&mut self, addr: Addr, len: u64, races: Sink<'_>) {
+        for span in Span::cut(addr, len) {
+            let Some(page) = self.shadow.pages.touch(span.addr) else {
+                return;
+            };
+            let base = span.addr.0 & !(PAGE_BYTES - 1);
+            for (word, mask) in span.words() {
+                self.word(&page[word], Addr(base + 8 * word as u64), mask, races);
+            }
+        }
+    }
+}
+
+/// Tells `races` of a conflict found in the word at `word`, one race for each run of bytes.
+#[cold]
+pub fn report_conflict(
+    order: &HappensBefore,
+    conflict: Conflict,
+    second: Side,
+    word: Addr,
+    races: Sink<'_>,
+) {
+    let old = conflict.old;
+    let first = Side {
+        thread: order.slots().tid(old.slot(), old.time()),
+        kind: old.kind(),
+        atomic: conflict.atomic,
+        site: order.slots().site(old.slot(), old.site()),
+    };
+    let mut rest = conflict.mask;
+    while rest != 0 {
+        let from = rest.trailing_zeros();
+        let size = (!(rest >> from)).trailing_zeros().min(8 - from);
+        races(&Race {
+            addr: Addr(word.0 + u64::from(from)),
+            size,
+            first,
+            second,
+        });
+        rest &= !(((1u32 << size) - 1) << from) as u8;
+    }
+}
+
+impl<R: Rule> Shadow<R> {
+    /// Untouched.
+    pub fn new() -> Shadow<R> {
+        Shadow {
+            pages: Pages::new(),
+            depot: Depot::new(),
+            rule: PhantomData,
+        }
+    }
+
+    /// Where extended locations are kept.
+    pub fn depot(&self) -> &Depot {
+        &self.depot
+    }
+
+    /// The location of the word that `addr` is in, if anything happened on its page.
+    pub fn location(&self, addr: Addr) -> Option<&Location> {
+        Some(&self.pages.page(addr)?[word_of(addr)])
+    }
+
+    fn work<'a>(
+        &'a self,
+        order: &'a HappensBefore,
+        thread: &'a mut PreciseThread,
+        kind: AccessKind,
+        site: Site,
+    ) -> Work<'a, R> {
+        Work {
+            shadow: self,
+            order,
+            thread,
+            kind,
+            atomic: false,
+            record: true,
+            site,
+        }
+    }
+
+    /// A plain access to `size` bytes.
+    #[inline]
+    pub fn access(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        access: Access,
+        races: Sink<'_>,
+    ) {
+        let Access {
+            kind,
+            addr,
+            size,
+            site,
+        } = access;
+        let mut work = self.work(order, thread, kind, site);
+        let offset = addr.0 % 8;
+        if size != 0 && offset + u64::from(size) <= 8 {
+            let Some(page) = self.pages.touch(addr) else {
+                return;
+            };
+            let mask = (((1u32 << size) - 1) << offset) as u8;
+            work.word(&page[word_of(addr)], Addr(addr.0 & !7), mask, races);
+        } else {
+            work.bytes(addr, u64::from(size), races);
+        }
+    }
+
+    /// As [`Shadow::access`], but the access is not remembered: it is checked, and what it supersedes is forgotten.
+    pub fn discard(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        access: Access,
+        races: Sink<'_>,
+    ) {
+        let mut work = self.work(order, thread, access.kind, access.site);
+        work.record = false;
+        work.bytes(access.addr, u64::from(access.size), races);
+    }
+
+    /// A plain access to many elements.
+    pub fn range(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        elements: Elements,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let mut work = self.work(order, thread, kind, site);
+        let elem = u64::from(elements.elem);
+        if elements.stride <= 1 {
+            let start = elements.lo.checked_mul(elem);
+            if let Some(start) = start.and_then(|offset| elements.base.0.checked_add(offset)) {
+                let len = elements.len().saturating_mul(elem);
+                work.bytes(Addr(start), len, races);
+            }
+            return;
+        }
+        words(elements, |word, mask| {
+            if let Some(page) = self.pages.touch(word) {
+                work.word(&page[word_of(word)], word, mask, races);
+            }
+        });
+    }
+
+    /// A plain access to `len` bytes.
+    pub fn bytes(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        (addr, len): (Addr, u64),
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        self.work(order, thread, kind, site).bytes(addr, len, races);
+    }
+
+    /// Makes `len` bytes at `addr` fresh. Pages that were never touched cost nothing.
+    pub fn clear(&self, order: &HappensBefore, addr: Addr, len: u64) {
+        for span in Span::cut(addr, len) {
+            let Some(page) = self.pages.page(span.addr) else {
+                continue;
+            };
+            for (word, mask) in span.words() {
+                let overwritten = page[word].clear(&self.depot, mask);
+                if overwritten != 0 {
+                    let base = span.addr.0 & !(PAGE_BYTES - 1);
+                    order.overwrite(Addr(base + 8 * word as u64), overwritten);
+                }
+            }
+        }
+    }
+
+    /// An atomic access: acquires, is checked, releases.
+    pub fn atomic(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        (addr, size): (Addr, u32),
+        op: AtomicOp,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        order.atomic_read(&mut thread.clock, addr, op);
+        let kind = match op {
+            AtomicOp::Load(_) => AccessKind::Read,
+            // An atomic write races with all that an atomic read races with.
+            AtomicOp::Store(_) | AtomicOp::Rmw(_) => AccessKind::Write,
+        };
+        let mut work = self.work(order, thread, kind, site);
+        work.atomic = true;
+        work.bytes(addr, u64::from(size), races);
+        order.atomic_write(&mut thread.clock, addr, size, op);
+    }
+}
+
+impl<R: Rule> Detector for Precise<R> {
+    type Thread = PreciseThread;
+
+    fn root(&self, tid: Tid) -> PreciseThread {
+        PreciseThread::new(self.order.root(tid))
+    }
+
+    fn fork(&self, parent: &mut PreciseThread, tid: Tid, _races: Sink<'_>) -> PreciseThread {
+        PreciseThread::new(self.order.fork(&mut parent.clock, tid))
+    }
+
+    fn end(&self, thread: &mut PreciseThread, _races: Sink<'_>) {
+        self.order.end(&mut thread.clock);
+    }
+
+    fn join(&self, thread: &mut PreciseThread, child: &mut PreciseThread, _races: Sink<'_>) {
+        self.order.join(&mut thread.clock, &mut child.clock);
+    }
+
+    #[inline]
+    fn access(&self, thread: &mut PreciseThread, access: Access, races: Sink<'_>) {
+        self.shadow.access(&self.order, thread, access, races);
+    }
+
+    fn range(
+        &self,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        elements: Elements,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        self.shadow
+            .range(&self.order, thread, kind, elements, site, races);
+    }
+
+    fn alloc(
+        &self,
+        _thread: &mut PreciseThread,
+        addr: Addr,
+        elem: u8,
+        len: u64,
+        _site: Site,
+        _races: Sink<'_>,
+    ) {
+        let bytes = len.saturating_mul(u64::from(elem.max(1)));
+        self.shadow.clear(&self.order, addr, bytes);
+    }
+
+    fn free(
+        &self,
+        thread: &mut PreciseThread,
+        addr: Addr,
+        bytes: u64,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let kind = AccessKind::Write;
+        self.shadow
+            .bytes(&self.order, thread, kind, (addr, bytes), site, races);
+    }
+
+    fn atomic(
+        &self,
+        thread: &mut PreciseThread,
+        addr: Addr,
+        size: u32,
+        op: AtomicOp,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        self.shadow
+            .atomic(&self.order, thread, (addr, size), op, site, races);
+    }
+
+    fn sync(&self, thread: &mut PreciseThread, op: SyncOp, _races: Sink<'_>) {
+        self.order.sync(&mut thread.clock, op);
+    }
+}

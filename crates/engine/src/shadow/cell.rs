@@ -1,0 +1,240 @@
+//! One access in 64 bits.
+//!
+//! ```text
+//!  63           45  44   43      36 35        20 19         0
+//! ┌───────────────┬─────┬──────────┬────────────┬────────────┐
+//! │ site number   │write│ bytes    │ slot       │ time       │   an access
+//! ├───────────────┴─────┴──────────┴────────────┼────────────┤
+//! │ 0                                           │ 0          │   EMPTY
+//! │ 0                             …  0001       │ 0          │   LOCKED   (first cell only)
+//! │ index of an `Extended` (63..32)  0010       │ 0          │   EXTENDED (first cell only)
+//! └─────────────────────────────────────────────┴────────────┘
+//! ```
+//!
+//! Times of accesses are never 0, which tells the last three apart from accesses.
+
+use event::AccessKind;
+
+use crate::clock::{Slot, Time};
+
+const TIME: u64 = (1 << 20) - 1;
+const SLOT_SHIFT: u32 = 20;
+const EPOCH: u64 = (1 << 36) - 1;
+const MASK_SHIFT: u32 = 36;
+const WRITE: u64 = 1 << 44;
+const SITE_SHIFT: u32 = 45;
+const MASK: u64 = 0xFF << MASK_SHIFT;
+
+/// A slot's epoch, in the shape of a cell that covers every byte with a write: what a same-epoch test
+/// compares with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Epoch(u64);
+
+impl Epoch {
+    /// Equal to no epoch that is ever recorded.
+    pub const NEVER: Epoch = Epoch(EPOCH | MASK | WRITE);
+
+    /// Epoch `time` of `slot`.
+    pub const fn new(slot: Slot, time: Time) -> Epoch {
+        debug_assert!(0 < time.0 && (time.0 as u64) < TIME);
+        Epoch((slot.0 as u64) << SLOT_SHIFT | time.0 as u64 | MASK | WRITE)
+    }
+
+    /// The bits: a cell of this epoch, with all bytes and the write bit set and no site.
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// An access as the shadow remembers it, or one of the special values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Cell(pub(super) u64);
+
+impl Cell {
+    pub(super) const EMPTY: Cell = Cell(0);
+    pub(super) const LOCKED: Cell = Cell(1 << SLOT_SHIFT);
+    const EXTENDED: u64 = 2 << SLOT_SHIFT;
+
+    /// An access to the bytes of `mask` at `epoch`, from the site with that number.
+    #[inline]
+    pub const fn new(epoch: Epoch, kind: AccessKind, mask: u8, site: u32) -> Cell {
+        let write = match kind {
+            AccessKind::Read => 0,
+            AccessKind::Write => WRITE,
+        };
+        Cell((epoch.0 & EPOCH) | (mask as u64) << MASK_SHIFT | write | (site as u64) << SITE_SHIFT)
+    }
+
+    pub(super) const fn extended(index: u32) -> Cell {
+        Cell(Self::EXTENDED | (index as u64) << 32)
+    }
+
+    pub(super) const fn as_extended(self) -> Option<u32> {
+        if self.0 & (1 << 32) - 1 == Self::EXTENDED {
+            Some((self.0 >> 32) as u32)
+        } else {
+            None
+        }
+    }
+
+    /// The slot that made the access.
+    pub const fn slot(self) -> Slot {
+        Slot((self.0 >> SLOT_SHIFT) as u16)
+    }
+
+    /// When, in the slot's time.
+    pub const fn time(self) -> Time {
+        Time((self.0 & TIME) as u32)
+    }
+
+    /// Which bytes of the eight.
+    pub const fn mask(self) -> u8 {
+        (self.0 >> MASK_SHIFT) as u8
+    }
+
+    /// Does it write?
+    pub const fn is_write(self) -> bool {
+        self.0 & WRITE != 0
+    }
+
+    /// Read or write.
+    pub const fn kind(self) -> AccessKind {
+        if self.is_write() {
+            AccessKind::Write
+        } else {
+            AccessKind::Read
+        }
+    }
+
+    /// The site's number in the slot.
+    pub const fn site(self) -> u32 {
+        (self.0 >> SITE_SHIFT) as u32
+    }
+
+    /// The same access without the bytes of `mask`; [`Cell::EMPTY`] if none is left.
+    #[inline]
+    pub(super) const fn without(self, mask: u8) -> Cell {
+        let rest = self.0 & !((mask as u64) << MASK_SHIFT);
+        if rest & MASK == 0 {
+            Cell::EMPTY
+        } else {
+            Cell(rest)
+        }
+    }
+
+    #[inline]
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Are the two made by one slot in one epoch?
+    #[inline]
+    pub(super) const fn same_epoch(self, other: Cell) -> bool {
+        (self.0 ^ other.0) & EPOCH == 0
+    }
+
+    /// The two as one access, if they differ in nothing but their bytes.
+    #[inline]
+    pub(super) const fn merged(self, other: Cell) -> Option<Cell> {
+        if (self.0 ^ other.0) & !MASK == 0 {
+            Some(Cell(self.0 | other.0))
+        } else {
+            None
+        }
+    }
+
+    /// Does this cell make an access by `epoch`'s thread to the bytes of `mask` redundant? True if the
+    /// thread made an access in the same epoch to at least these bytes that was a write, or if `kind` is a read.
+    ///
+    /// Two instructions beyond the load: where the cell has what is asked for, `cell ^ epoch` is zero.
+    #[inline(always)]
+    pub const fn answers(self, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
+        let asked = match kind {
+            AccessKind::Read => EPOCH | (mask as u64) << MASK_SHIFT,
+            AccessKind::Write => EPOCH | WRITE | (mask as u64) << MASK_SHIFT,
+        };
+        let answer = (self.0 ^ epoch.0) & asked == 0;
+        debug_assert!(
+            answer
+                == (self.0 & EPOCH == epoch.0 & EPOCH
+                    && self.mask() & mask == mask
+                    && (matches!(kind, AccessKind::Read) || self.is_write()))
+        );
+        answer
+    }
+}
+
+impl core::fmt::Debug for Cell {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if self.is_empty() {
+            return f.write_str("EMPTY");
+        }
+        if *self == Cell::LOCKED {
+            return f.write_str("LOCKED");
+        }
+        if let Some(index) = self.as_extended() {
+            return write!(f, "EXTENDED({index})");
+        }
+        let kind = if self.is_write() { 'W' } else { 'R' };
+        write!(
+            f,
+            "{kind}[{:08b}]@{}:{} site {}",
+            self.mask(),
+            self.slot().0,
+            self.time().0,
+            self.site()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AccessKind::{Read, Write};
+
+    #[test]
+    fn fields_come_back() {
+        for (slot, time, mask, site) in [
+            (0, 1, 1, 0),
+            (65535, (1 << 20) - 2, 0xFF, (1 << 19) - 1),
+            (7, 3, 0x81, 5),
+        ] {
+            for kind in [Read, Write] {
+                let cell = Cell::new(Epoch::new(Slot(slot), Time(time)), kind, mask, site);
+                assert_eq!(
+                    (cell.slot(), cell.time(), cell.mask()),
+                    (Slot(slot), Time(time), mask)
+                );
+                assert_eq!(
+                    (cell.site(), cell.kind(), cell.as_extended()),
+                    (site, kind, None)
+                );
+                assert!(cell != Cell::EMPTY && cell != Cell::LOCKED);
+            }
+        }
+        assert_eq!(Cell::extended(u32::MAX).as_extended(), Some(u32::MAX));
+        assert_eq!(Cell::EMPTY.as_extended(), None);
+        assert_eq!(Cell::LOCKED.as_extended(), None);
+    }
+
+    #[test]
+    fn answers_only_the_same_epoch_and_bytes() {
+        let now = Epoch::new(Slot(3), Time(9));
+        let write = Cell::new(now, Write, 0x0F, 1);
+        let read = Cell::new(now, Read, 0x0F, 1);
+        assert!(write.answers(now, Write, 0x03) && write.answers(now, Read, 0x0F));
+        assert!(read.answers(now, Read, 0x0F) && !read.answers(now, Write, 0x01));
+        assert!(!write.answers(now, Read, 0x10));
+        for other in [
+            Epoch::new(Slot(3), Time(8)),
+            Epoch::new(Slot(2), Time(9)),
+            Epoch::NEVER,
+        ] {
+            assert!(!write.answers(other, Read, 0x01));
+        }
+        for special in [Cell::EMPTY, Cell::LOCKED, Cell::extended(u32::MAX)] {
+            assert!(!special.answers(now, Read, 0x01));
+            assert!(!special.answers(Epoch::NEVER, Read, 0x01));
+        }
+    }
+}

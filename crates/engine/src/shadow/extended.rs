@@ -1,0 +1,245 @@
+//! What does not fit into a [`Location`](super::Location)'s two cells.
+
+use alloc::vec::Vec;
+
+use super::cell::Cell;
+use super::location::{Conflict, Touch, Touched, conflict, step};
+use super::rule::Rule;
+use super::stats::RuleName;
+use crate::clock::ThreadClock;
+use crate::grow::Grow;
+use crate::lock::Lock;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Any number of accesses to eight bytes, by what they are; each list is ordered by slot.
+///
+/// An atomic access races with plain ones only, so it supersedes nothing but its own thread's older atomic
+/// accesses of the same kind: a plain write that happened before it can still race with another atomic access.
+#[derive(Debug, Default)]
+pub(super) struct Extended {
+    writes: Vec<Cell>,
+    reads: Vec<Cell>,
+    atomic_writes: Vec<Cell>,
+    atomic_reads: Vec<Cell>,
+}
+
+/// Up to here a read looks at all other reads, to forget those that happened before it. Beyond, it
+/// looks at its own only (FastTrack's `ReadShared`).
+const FEW: usize = 8;
+
+impl Extended {
+    /// Checks an access by `me`, and remembers it.
+    pub(super) fn touch<R: Rule>(
+        &mut self,
+        me: &ThreadClock,
+        touch: Touch,
+        out: &mut Vec<Conflict>,
+    ) -> Touched {
+        let mut new = touch.cell;
+        let mut overwritten = 0;
+        let rule = match (touch.atomic, new.is_write()) {
+            (false, false) => {
+                check(&self.atomic_writes, true, new, me, out);
+                pass::<R>(&mut self.writes, &mut new, me, out);
+                let shared = self.reads.len() > 1;
+                if self.reads.len() <= FEW {
+                    pass::<R>(&mut self.reads, &mut new, me, out);
+                } else {
+                    own(&mut self.reads, &mut new);
+                }
+                if new.is_empty() {
+                    RuleName::ReadSameEpoch
+                } else if shared {
+                    RuleName::ReadShared
+                } else {
+                    RuleName::ReadShare
+                }
+            }
+            (false, true) => {
+                for atomic in &self.atomic_writes {
+                    overwritten |= atomic.mask() & new.mask();
+                }
+                let shared = self.reads.iter().any(|r| r.mask() & new.mask() != 0);
+                check(&self.atomic_writes, true, new, me, out);
+                check(&self.atomic_reads, true, new, me, out);
+                forget::<R>(&mut self.atomic_writes, new);
+                forget::<R>(&mut self.atomic_reads, new);
+                check(&self.reads, false, new, me, out);
+                check(&self.writes, false, new, me, out);
+                forget::<R>(&mut self.reads, new);
+                forget::<R>(&mut self.writes, new);
+                if shared {
+                    RuleName::WriteShared
+                } else {
+                    RuleName::WriteExclusive
+                }
+            }
+            (true, false) => {
+                check(&self.writes, false, new, me, out);
+                own(&mut self.atomic_reads, &mut new);
+                RuleName::AtomicRead
+            }
+            (true, true) => {
+                check(&self.writes, false, new, me, out);
+                check(&self.reads, false, new, me, out);
+                own(&mut self.atomic_writes, &mut new);
+                RuleName::AtomicWrite
+            }
+        };
+        if touch.record {
+            self.insert(new, touch.atomic);
+        }
+        Touched { rule, overwritten }
+    }
+
+    /// Remembers an access.
+    pub(super) fn insert(&mut self, new: Cell, atomic: bool) {
+        if new.is_empty() {
+            return;
+        }
+        let list = match (atomic, new.is_write()) {
+            (false, false) => &mut self.reads,
+            (false, true) => &mut self.writes,
+            (true, false) => &mut self.atomic_reads,
+            (true, true) => &mut self.atomic_writes,
+        };
+        let at = list.partition_point(|old| old.slot() < new.slot());
+        let same = list[at..]
+            .iter_mut()
+            .take_while(|old| old.slot() == new.slot())
+            .find_map(|old| old.merged(new).map(|merged| (old, merged)));
+        match same {
+            Some((old, merged)) => *old = merged,
+            None => list.insert(at, new),
+        }
+    }
+
+    /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
+    pub(super) fn clear(&mut self, mask: u8) -> u8 {
+        let overwritten = self
+            .atomic_writes
+            .iter()
+            .fold(0, |all, cell| all | cell.mask() & mask);
+        for list in self.lists() {
+            list.retain_mut(|cell| {
+                *cell = cell.without(mask);
+                !cell.is_empty()
+            });
+        }
+        overwritten
+    }
+
+    /// The two cells that say it all, if they do.
+    pub(super) fn inline(&self) -> Option<[Cell; 2]> {
+        if !self.atomic_reads.is_empty()
+            || !self.atomic_writes.is_empty()
+            || self.writes.len() + self.reads.len() > 2
+        {
+            return None;
+        }
+        let mut all = self.writes.iter().chain(&self.reads).copied();
+        Some([
+            all.next().unwrap_or(Cell::EMPTY),
+            all.next().unwrap_or(Cell::EMPTY),
+        ])
+    }
+
+    pub(super) fn each(&self, mut f: impl FnMut(Cell, bool)) {
+        self.writes.iter().for_each(|&cell| f(cell, false));
+        self.reads.iter().for_each(|&cell| f(cell, false));
+        self.atomic_writes.iter().for_each(|&cell| f(cell, true));
+        self.atomic_reads.iter().for_each(|&cell| f(cell, true));
+    }
+
+    fn lists(&mut self) -> [&mut Vec<Cell>; 4] {
+        [
+            &mut self.writes,
+            &mut self.reads,
+            &mut self.atomic_writes,
+            &mut self.atomic_reads,
+        ]
+    }
+}
+
+/// Reports each access of `list` that races with `new`; all of them conflict with it.
+fn check(list: &[Cell], atomic: bool, new: Cell, me: &ThreadClock, out: &mut Vec<Conflict>) {
+    for &old in list {
+        let shared = old.mask() & new.mask();
+        if shared != 0 && !me.covers(old.slot(), old.time()) {
+            conflict(out, old, atomic, shared);
+        }
+    }
+}
+
+/// The full treatment: check, subsume, supersede.
+fn pass<R: Rule>(list: &mut Vec<Cell>, new: &mut Cell, me: &ThreadClock, out: &mut Vec<Conflict>) {
+    list.retain_mut(|old| {
+        *old = step::<R>(*old, new, me, out);
+        !old.is_empty()
+    });
+}
+
+/// Forgets what the write `new` supersedes, after the check.
+fn forget<R: Rule>(list: &mut Vec<Cell>, new: Cell) {
+    list.retain_mut(|old| {
+        if R::supersedes(*old, new, true) {
+            *old = old.without(new.mask());
+        }
+        !old.is_empty()
+    });
+}
+
+/// A list in which only the thread's own accesses matter to `new`, an access of the same kind.
+fn own(list: &mut Vec<Cell>, new: &mut Cell) {
+    let mut at = list.partition_point(|old| old.slot() < new.slot());
+    while let Some(old) = list.get_mut(at).filter(|old| old.slot() == new.slot()) {
+        if old.same_epoch(*new) {
+            *new = new.without(old.mask());
+            at += 1;
+        } else {
+            *old = old.without(new.mask());
+            if old.is_empty() {
+                list.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Where extended states are kept. A location that has one holds its index and is the only one to use it.
+#[derive(Debug, Default)]
+pub struct Depot {
+    entries: Grow<Lock<Extended>>,
+    free: Lock<Vec<u32>>,
+    next: AtomicU32,
+}
+
+impl Depot {
+    /// An empty one.
+    pub fn new() -> Depot {
+        Depot::default()
+    }
+
+    pub(super) fn take(&self) -> u32 {
+        if let Some(index) = self.free.lock().pop() {
+            return index;
+        }
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        assert!(index != u32::MAX, "footrace: out of room for shared reads");
+        index
+    }
+
+    pub(super) fn give_back(&self, index: u32) {
+        self.free.lock().push(index);
+    }
+
+    pub(super) fn get(&self, index: u32) -> &Lock<Extended> {
+        self.entries.get(index)
+    }
+
+    /// How many locations are extended now.
+    pub fn in_use(&self) -> usize {
+        self.next.load(Ordering::Relaxed) as usize - self.free.lock().len()
+    }
+}

@@ -1,0 +1,17 @@
+//! What memory remembers: for each byte, the accesses that a later one could race with.
+
+mod cell;
+mod extended;
+mod location;
+mod pages;
+mod rule;
+mod span;
+mod stats;
+
+pub use cell::{Cell, Epoch};
+pub use extended::Depot;
+pub use location::{Conflict, Location, Touch, Touched};
+pub use pages::{ADDRESSES, PAGE_BYTES, PAGE_WORDS, Pages, word_of};
+pub use rule::{DjitRule, FastTrackRule, Rule};
+pub use span::{Span, words};
+pub use stats::{Counts, RuleName};

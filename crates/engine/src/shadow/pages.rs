@@ -1,0 +1,174 @@
+//! From an address to its shadow.
+//!
+//! ```text
+//!  46        36 35          24 23          12 11      3 2   0
+//! ┌────────────┬──────────────┬──────────────┬─────────┬─────┐
+//! │ root (11)  │ middle (12)  │ low (12)     │ word (9)│ byte│   address
+//! └─────┬──────┴──────┬───────┴──────┬───────┴────┬────┴─────┘
+//!       ▼             ▼              ▼            ▼
+//!   in `Pages`   32 KiB for 64 GiB  32 KiB for 16 MiB  page: 512 locations for 4 KiB
+//! ```
+//!
+//! Three dependent loads to the location. A level is allocated when something below it is first touched, by whoever
+//! wins a compare-exchange; nothing is reserved up front, so an address-space limit is no problem, and
+//! nothing is ever moved or freed, so references stay valid and readers need no lock.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use event::Addr;
+use once_cell::race::OnceBox;
+
+const ROOT: usize = 1 << 11;
+const FAN: usize = 1 << 12;
+/// Words in a page.
+pub const PAGE_WORDS: usize = 512;
+/// Bytes in a page.
+pub const PAGE_BYTES: u64 = 4096;
+/// One past the last address that has a shadow.
+pub const ADDRESSES: u64 = 1 << 47;
+
+type Page<T> = [T; PAGE_WORDS];
+type Low<T> = [OnceBox<Page<T>>; FAN];
+type Middle<T> = [OnceBox<Low<T>>; FAN];
+
+/// A `T` for each aligned word of 8 bytes, `T::default()` until somebody changes it through `&T`.
+pub struct Pages<T> {
+    root: Box<[OnceBox<Middle<T>>; ROOT]>,
+}
+
+impl<T: Default> Pages<T> {
+    /// No page is touched.
+    pub fn new() -> Pages<T> {
+        Pages { root: boxed() }
+    }
+
+    /// The page of `addr`, if it was ever touched.
+    #[inline]
+    pub fn page(&self, addr: Addr) -> Option<&Page<T>> {
+        let (root, middle, low) = split(addr);
+        self.root.get(root)?.get()?[middle].get()?[low].get()
+    }
+
+    /// The page of `addr`, touched; none beyond the address space.
+    #[inline]
+    pub fn touch(&self, addr: Addr) -> Option<&Page<T>> {
+        let (root, middle, low) = split(addr);
+        if let Some(page) = self
+            .root
+            .get(root)?
+            .get()
+            .and_then(|m| m[middle].get()?[low].get())
+        {
+            return Some(page);
+        }
+        self.create(addr)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn create(&self, addr: Addr) -> Option<&Page<T>> {
+        let (root, middle, low) = split(addr);
+        let entry = self.root.get(root)?;
+        Some(entry.get_or_init(boxed)[middle].get_or_init(boxed)[low].get_or_init(boxed))
+    }
+
+    /// Calls `f` with each touched page and the address it stands for.
+    pub fn each(&self, mut f: impl FnMut(Addr, &Page<T>)) {
+        for (i, middles) in self.root.iter().enumerate() {
+            for (j, lows) in middles.get().into_iter().flatten().enumerate() {
+                for (k, page) in lows.get().into_iter().flatten().enumerate() {
+                    if let Some(page) = page.get() {
+                        f(Addr((((i * FAN + j) * FAN + k) as u64) * PAGE_BYTES), page);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<T: Default> Default for Pages<T> {
+    fn default() -> Pages<T> {
+        Pages::new()
+    }
+}
+
+impl<T> fmt::Debug for Pages<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pages { .. }")
+    }
+}
+
+/// An array of defaults that was never on the stack.
+fn boxed<T: Default, const N: usize>() -> Box<[T; N]> {
+    let mut all = Vec::with_capacity(N);
+    all.resize_with(N, T::default);
+    match all.into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("exactly N elements were made"),
+    }
+}
+
+#[inline(always)]
+const fn split(addr: Addr) -> (usize, usize, usize) {
+    let page = addr.0 >> 12;
+    (
+        (page >> 24) as usize,
+        (page >> 12) as usize % FAN,
+        page as usize % FAN,
+    )
+}
+
+/// Which word of its page an address is in.
+#[inline(always)]
+pub const fn word_of(addr: Addr) -> usize {
+    (addr.0 >> 3) as usize % PAGE_WORDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn every_address_has_its_own_word() {
+        let pages: Pages<AtomicU64> = Pages::new();
+        let addresses: Vec<u64> = (0..47)
+            .map(|bit| 1u64 << bit)
+            .filter(|a| a % 8 == 0)
+            .collect();
+        for &addr in &addresses {
+            assert!(
+                pages
+                    .page(Addr(addr))
+                    .is_none_or(|p| p[word_of(Addr(addr))].load(Ordering::Relaxed) == 0)
+            );
+            pages.touch(Addr(addr)).unwrap()[word_of(Addr(addr))].store(addr, Ordering::Relaxed);
+        }
+        for &addr in &addresses {
+            assert_eq!(
+                pages.page(Addr(addr)).unwrap()[word_of(Addr(addr))].load(Ordering::Relaxed),
+                addr
+            );
+        }
+        let mut seen = Vec::new();
+        pages.each(|base, page| {
+            for (i, word) in page.iter().enumerate() {
+                if word.load(Ordering::Relaxed) != 0 {
+                    assert_eq!(base.0 + 8 * i as u64, word.load(Ordering::Relaxed));
+                    seen.push(base.0 + 8 * i as u64);
+                }
+            }
+        });
+        assert_eq!(seen, addresses);
+    }
+
+    #[test]
+    fn there_is_nothing_beyond_the_end() {
+        let pages: Pages<AtomicU64> = Pages::new();
+        assert!(pages.touch(Addr(ADDRESSES)).is_none());
+        assert!(pages.page(Addr(u64::MAX)).is_none());
+        assert!(pages.touch(Addr(ADDRESSES - 1)).is_some());
+    }
+}

@@ -1,0 +1,64 @@
+//! How often each rule fired.
+
+use crate::detector::Counters;
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// The rules for one access to one location, by FastTrack's names where it has one.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum RuleName { $($(#[$doc])* $name,)* }
+        const NAMES: &[&str] = &[$(stringify!($name),)*];
+    };
+}
+
+rules! {
+    /// The thread already read or wrote these bytes in this epoch.
+    ReadSameEpoch,
+    /// A read that is ordered after all remembered reads of its bytes.
+    ReadExclusive,
+    /// A read concurrent with a remembered one: from now on there are several.
+    ReadShare,
+    /// A read of bytes with several concurrent readers.
+    ReadShared,
+    /// The thread already wrote these bytes in this epoch.
+    WriteSameEpoch,
+    /// A write of bytes without concurrent readers.
+    WriteExclusive,
+    /// A write of bytes with several readers: all of them were checked.
+    WriteShared,
+    /// An atomic load.
+    AtomicRead,
+    /// An atomic store or read-modify-write.
+    AtomicWrite,
+}
+
+/// One count for each rule. Belongs to a thread.
+#[derive(Clone, Debug)]
+pub struct Counts([u64; NAMES.len()]);
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts([0; NAMES.len()])
+    }
+}
+
+impl Counts {
+    /// The rule fired once more.
+    #[inline]
+    pub fn add(&mut self, rule: RuleName) {
+        self.0[rule as usize] += 1;
+    }
+
+    /// How often it did.
+    pub fn get(&self, rule: RuleName) -> u64 {
+        self.0[rule as usize]
+    }
+}
+
+impl Counters for Counts {
+    fn each(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        for (name, &count) in NAMES.iter().zip(&self.0) {
+            f(name, count);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Happens-before, kept up to date: what each sync object knows, and how threads learn it.
+//!
+//! The edges are those of the table in `event`. [`HappensBefore`] is shared by all threads; each thread brings its own
+//! [`ThreadClock`]. It knows nothing of the shadow, so any detector can be built on it.
+
+mod atomic;
+mod barrier;
+mod table;
+
+use event::{SyncId, Tid};
+
+use crate::clock::{Clock, Limits, Published, Slots, ThreadClock};
+use crate::detector::SyncOp;
+use table::Table;
+
+/// The order of all events so far.
+#[derive(Debug)]
+pub struct HappensBefore {
+    slots: Slots,
+    table: Table,
+}
+
+impl Default for HappensBefore {
+    fn default() -> HappensBefore {
+        HappensBefore::new(Limits::CELL)
+    }
+}
+
+impl HappensBefore {
+    /// Nothing happened yet.
+    pub fn new(limits: Limits) -> HappensBefore {
+        HappensBefore {
+            slots: Slots::new(limits),
+            table: Table::new(),
+        }
+    }
+
+    /// Names of slots: who was there, which sites.
+    pub fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// A thread that nobody forked.
+    pub fn root(&self, tid: Tid) -> ThreadClock {
+        ThreadClock::new(&self.slots, tid, Clock::new())
+    }
+
+    /// `Fork`: what the parent did so far happens before all that the child does.
+    pub fn fork(&self, parent: &mut ThreadClock, tid: Tid) -> ThreadClock {
+        let snapshot = parent.publish(&self.slots);
+        ThreadClock::new(&self.slots, tid, snapshot.into_clock())
+    }
+
+    /// `End`: the thread's slot can be used again by those who know that it ended.
+    pub fn end(&self, thread: &mut ThreadClock) {
+        thread.end(&self.slots);
+    }
+
+    /// `Join`: all that the child did happened before what the thread does from now on.
+    pub fn join(&self, thread: &mut ThreadClock, child: &mut ThreadClock) {
+        let mut published = Published::new();
+        published.replace(child.last(&self.slots));
+        thread.learn(&published);
+    }
+
+    /// Synchronisation that is not an access to memory.
+    pub fn sync(&self, thread: &mut ThreadClock, op: SyncOp) {
+        match op {
+            SyncOp::Acquire(lock) => self.table.lock(lock, |l| {
+                thread.learn(&l.released);
+                thread.learn(&l.read_released);
+            }),
+            SyncOp::ReadAcquire(lock) => self.table.lock(lock, |l| thread.learn(&l.released)),
+            SyncOp::Release(lock) => {
+                let snapshot = thread.publish(&self.slots);
+                self.table.lock(lock, |l| {
+                    l.released.accumulate(snapshot);
+                    // Whoever acquires learns the readers' part from here too, then.
+                    if thread.knows(&l.read_released) {
+                        l.read_released = Published::new();
+                    }
+                });
+            }
+            SyncOp::ReadRelease(lock) => {
+                let snapshot = thread.publish(&self.slots);
+                self.table
+                    .lock(lock, |l| l.read_released.accumulate(snapshot));
+            }
+            SyncOp::VolatileWrite(id) => {
+                let snapshot = thread.publish(&self.slots);
+                self.table.volatile(id, |v| v.accumulate(snapshot));
+            }
+            SyncOp::VolatileRead(id) => self.table.volatile(id, |v| thread.learn(v)),
+            SyncOp::Send(id) => {
+                let snapshot = thread.publish(&self.slots);
+                self.table.channel(id, |c| c.accumulate(snapshot));
+            }
+            SyncOp::Receive(id) => self.table.channel(id, |c| thread.learn(c)),
+            SyncOp::Arrive(id) => {
+                let snapshot = thread.publish(&self.slots);
+                self.table.barrier(id, |b| b.arrive(thread.tid(), snapshot));
+            }
+            SyncOp::Depart(id) => self.table.barrier(id, |b| {
+                if let Some(round) = b.depart(thread.tid()) {
+                    thread.learn(round);
+                }
+            }),
+            SyncOp::Fence(order) => self.fence(thread, order),
+        }
+    }
+
+    /// Forgets a lock, volatile, channel and barrier of that name: nobody will use it again.
+    pub fn forget(&self, id: SyncId) {
+        self.table.forget(id);
+    }
+}
