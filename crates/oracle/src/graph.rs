@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The bytes an operation touches as a plain or atomic access, or makes fresh (`Alloc`). `blocks`
 /// knows the blocks alive before the operation: the size of a `Free` stands in its `Alloc`.
 pub(crate) fn bytes(op: &Op, blocks: &BTreeMap<Addr, u64>) -> Vec<Range<u64>> {
-    let one = |addr: Addr, len: u64| Vec::from([addr.0..addr.0 + len]);
+    let one = |addr: Addr, len: u64| std::iter::once(addr.0..addr.0 + len).collect();
     match *op {
         Op::Access { addr, size, .. }
         | Op::Load { addr, size, .. }

@@ -1,0 +1,584 @@
+//! Reads binary traces.
+
+use super::{BLOCK_HEADER, END, HEADER, HOT, Last, MAGIC, MAX_BLOCK, VERSION, tag};
+use crate::error::{Error, Place};
+use crate::names::{Names, Namespace};
+use crate::text::{is_name, is_site};
+use event::{
+    AccessKind, Addr, Elements, Event, FenceOrder, Func, LoadOrder, Op, RmwOrder, Site, StoreOrder,
+    SyncId, Tid,
+};
+use std::io::{self, Read};
+
+/// Zeros behind the payload, so that a field of fixed width can be loaded as eight bytes.
+const PADDING: usize = 32;
+
+/// Reads a binary trace, a block at a time.
+#[derive(Debug)]
+pub struct BinaryReader<R> {
+    input: R,
+    /// The payload of the current block, and padding.
+    block: Vec<u8>,
+    at: usize,
+    /// Where the payload ends.
+    end: usize,
+    /// Whose items these are, and what their distances are measured from.
+    thread: u32,
+    current: Last,
+    others: Vec<Last>,
+    names: Names,
+    /// The name of the array that the last `ALLOC` gave.
+    array: Option<u32>,
+    events: u64,
+    /// Where the current block begins in the file, and the next.
+    block_start: u64,
+    next_block: u64,
+    /// What is wrong with the file after the payload, if that is known already.
+    damage: Option<Error>,
+    finished: bool,
+}
+
+impl<R: Read> BinaryReader<R> {
+    /// Reads the header.
+    pub fn new(mut input: R) -> Result<Self, Error> {
+        let mut header = [0_u8; HEADER];
+        let read = read_full(&mut input, &mut header)?;
+        let bad = |what: String, expected: &str| {
+            Err(Error::Bad {
+                place: Place::Binary {
+                    offset: 0,
+                    events: 0,
+                },
+                what,
+                expected: expected.to_string(),
+            })
+        };
+        if read < HEADER || header[..8] != MAGIC {
+            return bad(
+                "this is no binary trace".to_string(),
+                "the 16 bytes that every one begins with",
+            );
+        }
+        let version = u16::from_le_bytes([header[8], header[9]]);
+        if version != VERSION {
+            return bad(
+                format!("version {version} of the binary form"),
+                "version 1: convert the trace with the footrace that wrote it",
+            );
+        }
+        Ok(BinaryReader {
+            input,
+            block: vec![0; PADDING],
+            at: 0,
+            end: 0,
+            thread: 0,
+            current: Last::default(),
+            others: Vec::new(),
+            names: Names::new(),
+            array: None,
+            events: 0,
+            block_start: HEADER as u64,
+            next_block: HEADER as u64,
+            damage: None,
+            finished: false,
+        })
+    }
+
+    /// The names so far.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// How many events have been read: the number, from 1, of the last one.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Where the last event stands.
+    pub fn place(&self) -> Place {
+        Place::Binary {
+            offset: self.block_start + BLOCK_HEADER as u64 + self.at as u64,
+            events: self.events,
+        }
+    }
+
+    /// The next event; `None` at the end.
+    #[inline]
+    pub fn next_event(&mut self) -> Result<Option<Event>, Error> {
+        loop {
+            if self.at >= self.end {
+                if !self.next_block()? {
+                    return Ok(None);
+                }
+                continue;
+            }
+            let first = self.block[self.at];
+            if first & HOT != 0 {
+                return self.hot(first).map(Some);
+            }
+            if let Some(event) = self.item(first)? {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> u64 {
+        match self.block.get(at..at + 8) {
+            Some(bytes) => {
+                let mut word = [0; 8];
+                word.copy_from_slice(bytes);
+                u64::from_le_bytes(word)
+            }
+            None => 0,
+        }
+    }
+
+    #[inline]
+    fn hot(&mut self, bits: u8) -> Result<Event, Error> {
+        let kind = if bits & 0x40 == 0 {
+            AccessKind::Read
+        } else {
+            AccessKind::Write
+        };
+        let size_code = bits >> 4 & 3;
+        let width_code = bits >> 2 & 3;
+        let unused = 64 - (8 << width_code);
+        let distance = (self.word(self.at + 1) << unused) as i64 >> unused;
+        let unit = if width_code == 3 { 0 } else { size_code };
+        let addr = self.current.addr.wrapping_add((distance << unit) as u64);
+        let after = self.at + 1 + (1 << width_code);
+        let (site, at) = match bits & 3 {
+            0 => (self.current.site, after),
+            1 => {
+                let step = self.word(after) as i8;
+                (
+                    self.current.site.wrapping_add_signed(step.into()),
+                    after + 1,
+                )
+            }
+            2 => (self.word(after) as u32, after + 4),
+            _ => return Err(self.wrong("no such way to give a site")),
+        };
+        let size = 1 << size_code;
+        if at > self.end
+            || site as usize >= self.names.count(Namespace::Site)
+            || addr > u64::MAX - u64::from(size)
+        {
+            return Err(self.bad_access(at));
+        }
+        self.at = at;
+        self.current = Last { addr, site };
+        self.events += 1;
+        Ok(Event {
+            thread: Tid(self.thread),
+            op: Op::Access {
+                kind,
+                addr: Addr(addr),
+                size,
+            },
+            site: Site(site),
+        })
+    }
+
+    #[cold]
+    fn bad_access(&mut self, at: usize) -> Error {
+        if at > self.end {
+            self.cut_off()
+        } else {
+            self.wrong("an access to no known site, or beyond the address space")
+        }
+    }
+
+    /// The payload ended in the middle of an item.
+    #[cold]
+    fn cut_off(&mut self) -> Error {
+        self.at = self.end;
+        self.finished = true;
+        match self.damage.take() {
+            Some(damage) => damage,
+            None => self.wrong("an event reaches beyond its block"),
+        }
+    }
+
+    #[cold]
+    fn wrong(&mut self, what: &str) -> Error {
+        let place = self.place();
+        self.at = self.end;
+        self.finished = true;
+        self.damage = None;
+        Error::Bad {
+            place,
+            what: what.to_string(),
+            expected: "what `footrace convert` writes; the file is damaged".to_string(),
+        }
+    }
+
+    #[cold]
+    fn damaged(&self, what: String, expected: String) -> Error {
+        Error::Bad {
+            place: Place::Binary {
+                offset: self.next_block,
+                events: self.events,
+            },
+            what,
+            expected,
+        }
+    }
+
+    /// Loads the next block; false at the end of the trace.
+    fn next_block(&mut self) -> Result<bool, Error> {
+        if let Some(damage) = self.damage.take() {
+            self.finished = true;
+            return Err(damage);
+        }
+        if self.finished {
+            return Ok(false);
+        }
+        // Whatever goes wrong below, nothing is read behind it.
+        self.finished = true;
+        let mut header = [0_u8; BLOCK_HEADER];
+        let read = read_full(&mut self.input, &mut header)?;
+        if read < BLOCK_HEADER {
+            let what = "the file ends before the trace does".to_string();
+            return Err(self.damaged(what, "another block: the file was cut off".to_string()));
+        }
+        let field =
+            |i: usize| u32::from_le_bytes([header[i], header[i + 1], header[i + 2], header[i + 3]]);
+        let (bytes, events, sum) = (field(0), field(4), field(8));
+        if field(12) != crc32fast::hash(&header[0..12]) {
+            let what = "the checksum of a block's header is wrong".to_string();
+            return Err(self.damaged(what, "an undamaged file".to_string()));
+        }
+        if bytes == 0 || bytes > MAX_BLOCK {
+            let what = format!("a block of {bytes} bytes");
+            return Err(self.damaged(what, "1 byte to 1 MiB: the file is damaged".to_string()));
+        }
+        let len = bytes as usize;
+        self.block.clear();
+        self.block.resize(len + PADDING, 0);
+        let read = read_full(&mut self.input, &mut self.block[..len])?;
+        self.block_start = self.next_block;
+        if read < len {
+            let what = "the file ends in the middle of a block".to_string();
+            let expected = format!("{} more bytes: the file was cut off", len - read);
+            self.damage = Some(self.damaged(what, expected));
+            if events == END {
+                return self.next_block();
+            }
+        } else {
+            if crc32fast::hash(&self.block[..len]) != sum {
+                let what = "the checksum of a block is wrong".to_string();
+                return Err(self.damaged(what, "an undamaged file".to_string()));
+            }
+            if events == END {
+                return self.check_end(len);
+            }
+        }
+        self.next_block += (BLOCK_HEADER + len) as u64;
+        self.at = 0;
+        self.end = read;
+        self.thread = 0;
+        self.current = Last::default();
+        self.others.clear();
+        self.finished = false;
+        Ok(true)
+    }
+
+    fn check_end(&mut self, len: usize) -> Result<bool, Error> {
+        if len != 8 || self.word(0) != self.events {
+            let what = format!("{} events", self.events);
+            let expected = format!("{}: a part of the file is missing", self.word(0));
+            return Err(self.damaged(what, expected));
+        }
+        if read_full(&mut self.input, &mut [0])? != 0 {
+            let what = "something follows the end of the trace".to_string();
+            return Err(self.damaged(what, "nothing".to_string()));
+        }
+        Ok(false)
+    }
+
+    fn byte(&mut self) -> Result<u8, Error> {
+        if self.at >= self.end {
+            return Err(self.cut_off());
+        }
+        self.at += 1;
+        Ok(self.block[self.at - 1])
+    }
+
+    fn varint(&mut self) -> Result<u64, Error> {
+        let mut n = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            n |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(n);
+            }
+        }
+        Err(self.wrong("a number of more than 64 bits"))
+    }
+
+    fn id(&mut self, space: Namespace) -> Result<u32, Error> {
+        let id = self.varint()?;
+        match u32::try_from(id) {
+            Ok(n) if (n as usize) < self.names.count(space) => Ok(n),
+            _ => Err(self.wrong("a number that has no name")),
+        }
+    }
+
+    fn addr(&mut self) -> Result<Addr, Error> {
+        let n = self.varint()?;
+        let distance = (n >> 1) ^ (n & 1).wrapping_neg();
+        self.current.addr = self.current.addr.wrapping_add(distance);
+        Ok(Addr(self.current.addr))
+    }
+
+    fn size(&mut self) -> Result<u32, Error> {
+        let n = self.varint()?;
+        match u32::try_from(n) {
+            Ok(size) if size > 0 => Ok(size),
+            _ => Err(self.wrong("an access of no size")),
+        }
+    }
+
+    fn elem(&mut self) -> Result<u8, Error> {
+        match self.byte()? {
+            elem @ (1 | 2 | 4 | 8) => Ok(elem),
+            _ => Err(self.wrong("elements that have not 1, 2, 4 or 8 bytes")),
+        }
+    }
+
+    /// An item that is not a common access: an event, or what says how to read the next.
+    fn item(&mut self, first: u8) -> Result<Option<Event>, Error> {
+        self.at += 1;
+        let op = match first {
+            tag::THREAD => {
+                let thread = self.id(Namespace::Thread)?;
+                self.switch(thread);
+                return Ok(None);
+            }
+            tag::DEFINE => {
+                self.define()?;
+                return Ok(None);
+            }
+            _ => self.op(first)?,
+        };
+        if !within_memory(&op) {
+            return Err(self.wrong("memory beyond the end of the address space"));
+        }
+        let site = self.id(Namespace::Site)?;
+        if self.names.count(Namespace::Thread) == 0 {
+            return Err(self.wrong("an event of no thread"));
+        }
+        self.current.site = site;
+        // Names change with the event they belong to, not before it is known to be whole.
+        match op {
+            Op::Free { addr } => self.names.unbind(addr),
+            Op::Alloc { addr, elem, len } => {
+                if let Some(id) = self.array {
+                    self.names.bind(id, addr, elem, len);
+                }
+            }
+            _ => {}
+        }
+        self.events += 1;
+        Ok(Some(Event {
+            thread: Tid(self.thread),
+            op,
+            site: Site(site),
+        }))
+    }
+
+    #[inline]
+    fn switch(&mut self, thread: u32) {
+        let most = (self.thread.max(thread) as usize) + 1;
+        if most > self.others.len() {
+            self.others.resize(most, Last::default());
+        }
+        self.others[self.thread as usize] = self.current;
+        self.current = self.others[thread as usize];
+        self.thread = thread;
+    }
+
+    fn define(&mut self) -> Result<(), Error> {
+        let space = self.varint()?;
+        let len = self.varint()?;
+        let Some(&space) = usize::try_from(space)
+            .ok()
+            .and_then(|i| Namespace::ALL.get(i))
+        else {
+            return Err(self.wrong("a name of an unknown kind"));
+        };
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if len > self.end - self.at {
+            return Err(self.cut_off());
+        }
+        let bytes = self.block[self.at..self.at + len].to_vec();
+        self.at += len;
+        let Ok(name) = String::from_utf8(bytes) else {
+            return Err(self.wrong("a name that is not UTF-8"));
+        };
+        let allowed = if space == Namespace::Site {
+            is_site(&name)
+        } else {
+            is_name(&name)
+        };
+        if !allowed {
+            return Err(self.wrong("a name that the text form cannot hold"));
+        }
+        if self.names.knows(space, &name) {
+            return Err(self.wrong("a name that is defined twice"));
+        }
+        self.names.intern(space, &name);
+        Ok(())
+    }
+
+    fn op(&mut self, first: u8) -> Result<Op, Error> {
+        let kind = if first & 1 == 0 {
+            AccessKind::Read
+        } else {
+            AccessKind::Write
+        };
+        Ok(match first {
+            tag::READ | tag::WRITE => {
+                let size = self.size()?;
+                let addr = self.addr()?;
+                Op::Access { kind, addr, size }
+            }
+            tag::READ_RANGE | tag::WRITE_RANGE => {
+                let base = self.addr()?;
+                let elem = self.elem()?;
+                let lo = self.varint()?;
+                let hi = lo.saturating_add(self.varint()?);
+                let stride = self.varint()?;
+                if stride == 0 {
+                    return Err(self.wrong("a stride of 0"));
+                }
+                let elements = Elements {
+                    base,
+                    elem,
+                    lo,
+                    hi,
+                    stride,
+                };
+                Op::Range { kind, elements }
+            }
+            tag::ALLOC => {
+                let addr = self.addr()?;
+                let elem = self.elem()?;
+                let len = self.varint()?;
+                let name = self.varint()?;
+                if name > self.names.count(Namespace::Array) as u64 {
+                    return Err(self.wrong("an array that has no name"));
+                }
+                self.array = name.checked_sub(1).map(|id| id as u32);
+                Op::Alloc { addr, elem, len }
+            }
+            tag::FREE => Op::Free { addr: self.addr()? },
+            tag::LOAD | tag::STORE | tag::RMW => {
+                let order = self.byte()?;
+                let size = self.size()?;
+                let addr = self.addr()?;
+                match atomic(first, order, addr, size) {
+                    Some(op) => op,
+                    None => {
+                        return Err(self.wrong("a memory order that this operation cannot have"));
+                    }
+                }
+            }
+            tag::FENCE => Op::Fence(match self.byte()? {
+                1 => FenceOrder::Acquire,
+                2 => FenceOrder::Release,
+                3 => FenceOrder::AcqRel,
+                4 => FenceOrder::SeqCst,
+                _ => return Err(self.wrong("a memory order that a fence cannot have")),
+            }),
+            tag::ACQUIRE => Op::Acquire(self.sync(Namespace::Lock)?),
+            tag::RELEASE => Op::Release(self.sync(Namespace::Lock)?),
+            tag::READ_ACQUIRE => Op::ReadAcquire(self.sync(Namespace::Lock)?),
+            tag::READ_RELEASE => Op::ReadRelease(self.sync(Namespace::Lock)?),
+            tag::VOLATILE_READ => Op::VolatileRead(self.sync(Namespace::Volatile)?),
+            tag::VOLATILE_WRITE => Op::VolatileWrite(self.sync(Namespace::Volatile)?),
+            tag::SEND => Op::Send(self.sync(Namespace::Channel)?),
+            tag::RECEIVE => Op::Receive(self.sync(Namespace::Channel)?),
+            tag::ARRIVE => Op::Arrive(self.sync(Namespace::Barrier)?),
+            tag::DEPART => Op::Depart(self.sync(Namespace::Barrier)?),
+            tag::FORK => Op::Fork(Tid(self.id(Namespace::Thread)?)),
+            tag::JOIN => Op::Join(Tid(self.id(Namespace::Thread)?)),
+            tag::ENTER => Op::Enter(Func(self.id(Namespace::Function)?)),
+            tag::EXIT => Op::Exit(Func(self.id(Namespace::Function)?)),
+            tag::BEGIN => Op::Begin,
+            tag::END => Op::End,
+            tag::SAMPLE_BEGIN => Op::SampleBegin,
+            tag::SAMPLE_END => Op::SampleEnd,
+            _ => return Err(self.wrong("no such event")),
+        })
+    }
+
+    fn sync(&mut self, space: Namespace) -> Result<SyncId, Error> {
+        Ok(SyncId(u64::from(self.id(space)?)))
+    }
+}
+
+fn atomic(first: u8, order: u8, addr: Addr, size: u32) -> Option<Op> {
+    Some(match (first, order) {
+        (tag::LOAD, _) => {
+            let order = match order {
+                0 => LoadOrder::Relaxed,
+                1 => LoadOrder::Acquire,
+                4 => LoadOrder::SeqCst,
+                _ => return None,
+            };
+            Op::Load { addr, size, order }
+        }
+        (tag::STORE, _) => {
+            let order = match order {
+                0 => StoreOrder::Relaxed,
+                2 => StoreOrder::Release,
+                4 => StoreOrder::SeqCst,
+                _ => return None,
+            };
+            Op::Store { addr, size, order }
+        }
+        _ => {
+            let order = match order {
+                0 => RmwOrder::Relaxed,
+                1 => RmwOrder::Acquire,
+                2 => RmwOrder::Release,
+                3 => RmwOrder::AcqRel,
+                4 => RmwOrder::SeqCst,
+                _ => return None,
+            };
+            Op::Rmw { addr, size, order }
+        }
+    })
+}
+
+fn within_memory(op: &Op) -> bool {
+    let (from, len, elem) = match *op {
+        Op::Access { addr, size, .. }
+        | Op::Load { addr, size, .. }
+        | Op::Store { addr, size, .. }
+        | Op::Rmw { addr, size, .. } => (addr, u64::from(size), 1),
+        Op::Range { elements, .. } => (elements.base, elements.hi, elements.elem),
+        Op::Alloc { addr, elem, len } => (addr, len, elem),
+        _ => return true,
+    };
+    len.checked_mul(u64::from(elem))
+        .and_then(|bytes| from.0.checked_add(bytes))
+        .is_some()
+}
+
+/// Reads until the buffer is full or the input ends.
+fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut read = 0;
+    while read < buffer.len() {
+        match input.read(&mut buffer[read..]) {
+            Ok(0) => break,
+            Ok(n) => read += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(read)
+}
