@@ -11,6 +11,8 @@
 //! | [`sync`] | happens-before: locks, barriers, atomics, fork and join |
 //! | [`shadow`] | the shadow of memory: cells, locations, pages, the rules |
 //! | [`precise`] | `fasttrack` and `djit` out of these |
+//! | [`rex`] | the filters `rex`, `rex-lockset` and `rex-paper`, in front of any detector |
+//! | [`literace`] | the sampler `literace`, in front of any detector |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -18,12 +20,16 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod atomic_bytes;
 pub mod clock;
 pub mod detector;
 mod grow;
+pub mod literace;
 mod lock;
 pub mod precise;
+mod random;
 pub mod replay;
+pub mod rex;
 pub mod shadow;
 mod sites;
 pub mod slimstate;
