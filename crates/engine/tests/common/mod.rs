@@ -1,0 +1,137 @@
+//! What the tests of filters and samplers share.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use engine::detector::{Access, AtomicOp, Counters, Detector, Hint, Race, Sink, SyncOp};
+use engine::replay::Replay;
+use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Behind a filter: notes which plain accesses come through, by the number of the event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder {
+    now: Arc<AtomicUsize>,
+    kept: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Recorder {
+    fn note(&self) {
+        self.kept
+            .lock()
+            .unwrap()
+            .push(self.now.load(Ordering::Relaxed));
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Nobody;
+
+impl Counters for Nobody {
+    fn each(&self, _: &mut dyn FnMut(&'static str, u64)) {}
+}
+
+impl Detector for Recorder {
+    type Thread = Nobody;
+    fn root(&self, _: Tid) -> Nobody {
+        Nobody
+    }
+    fn fork(&self, _: &mut Nobody, _: Tid, _: Sink<'_>) -> Nobody {
+        Nobody
+    }
+    fn end(&self, _: &mut Nobody, _: Sink<'_>) {}
+    fn join(&self, _: &mut Nobody, _: &mut Nobody, _: Sink<'_>) {}
+    fn access(&self, _: &mut Nobody, _: Access, _: Sink<'_>) {
+        self.note();
+    }
+    fn range(&self, _: &mut Nobody, _: AccessKind, _: Elements, _: Site, _: Sink<'_>) {
+        self.note();
+    }
+    fn alloc(&self, _: &mut Nobody, _: Addr, _: u8, _: u64, _: Site, _: Sink<'_>) {}
+    fn free(&self, _: &mut Nobody, _: Addr, _: u64, _: Site, _: Sink<'_>) {}
+    fn atomic(&self, _: &mut Nobody, _: Addr, _: u32, _: AtomicOp, _: Site, _: Sink<'_>) {}
+    fn sync(&self, _: &mut Nobody, _: SyncOp, _: Sink<'_>) {}
+    fn hint(&self, _: &mut Nobody, _: Hint) {}
+}
+
+/// A run of a filter or sampler: which plain accesses it dropped, and its counters.
+pub(crate) struct Filtered {
+    pub(crate) dropped: Vec<usize>,
+    pub(crate) counters: BTreeMap<&'static str, u64>,
+}
+
+pub(crate) fn is_plain_access(event: &Event) -> bool {
+    matches!(event.op, Op::Access { .. } | Op::Range { .. })
+}
+
+/// Runs `events` through what `make` puts in front of a recorder.
+pub(crate) fn filter<D: Detector>(events: &[Event], make: impl FnOnce(Recorder) -> D) -> Filtered {
+    let recorder = Recorder::default();
+    let mut replay = Replay::new(make(recorder.clone()));
+    for (i, event) in events.iter().enumerate() {
+        recorder.now.store(i, Ordering::Relaxed);
+        replay.step(event, &mut |_: &Race| {});
+    }
+    replay.finish(&mut |_: &Race| {});
+    let kept = recorder.kept.lock().unwrap();
+    let mut counters = BTreeMap::new();
+    replay.counters(&mut |name, n| *counters.entry(name).or_default() += n);
+    Filtered {
+        dropped: (0..events.len())
+            .filter(|i| is_plain_access(&events[*i]) && !kept.contains(i))
+            .collect(),
+        counters,
+    }
+}
+
+/// The events that are not dropped.
+pub(crate) fn without(events: &[Event], dropped: &[usize]) -> Vec<Event> {
+    let kept = |i: &usize| !dropped.contains(i);
+    (0..events.len()).filter(kept).map(|i| events[i]).collect()
+}
+
+/// The address of a variable of 8 bytes.
+pub(crate) fn var(x: u64) -> Addr {
+    Addr(0x1000 + 8 * x)
+}
+
+pub(crate) fn read(thread: u32, x: u64, site: u32) -> Event {
+    access(thread, AccessKind::Read, x, site)
+}
+
+pub(crate) fn write(thread: u32, x: u64, site: u32) -> Event {
+    access(thread, AccessKind::Write, x, site)
+}
+
+pub(crate) fn access(thread: u32, kind: AccessKind, x: u64, site: u32) -> Event {
+    Event {
+        thread: Tid(thread),
+        op: Op::Access {
+            kind,
+            addr: var(x),
+            size: 8,
+        },
+        site: Site(site),
+    }
+}
+
+pub(crate) fn op(thread: u32, op: Op) -> Event {
+    Event {
+        thread: Tid(thread),
+        op,
+        site: Site(0),
+    }
+}
+
+pub(crate) fn fork(thread: u32, child: u32) -> Event {
+    op(thread, Op::Fork(Tid(child)))
+}
+pub(crate) fn join(thread: u32, child: u32) -> Event {
+    op(thread, Op::Join(Tid(child)))
+}
+pub(crate) fn acq(thread: u32, lock: u64) -> Event {
+    op(thread, Op::Acquire(SyncId(lock)))
+}
+pub(crate) fn rel(thread: u32, lock: u64) -> Event {
+    op(thread, Op::Release(SyncId(lock)))
+}
