@@ -65,6 +65,31 @@ fn same_races_with_one_site() {
     assert!(dropped * 20 > accesses, "{dropped} of {accesses} dropped");
 }
 
+/// Small worlds, where atomics, fences and fresh memory come between equal accesses often.
+#[test]
+fn same_races_in_small_worlds() {
+    let mut dropped = 0;
+    for seed in 0..40_000 {
+        let config = r#gen::Config {
+            events: 8 + (seed % 24) as usize,
+            threads: 2 + (seed % 2) as u32,
+            locks: 1,
+            scalars: 1,
+            arrays: seed % 2,
+            max_len: 1,
+            sites: 1,
+            bytes: false,
+            discipline: 0,
+            atomics: true,
+            syncs: seed % 3 == 0,
+            frees: seed % 2 == 1,
+            marks: false,
+        };
+        dropped += check(&r#gen::random(&config, seed));
+    }
+    assert!(dropped > 10_000, "{dropped}");
+}
+
 /// Every trace of up to 4 events besides the allocation: threads, locks, forks and joins, one place.
 #[test]
 fn same_races_on_every_small_trace() {
