@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use engine::rex::{Locks, OwnThread, Rex, Trie};
-use event::{Event, Op, Site, SyncId, Tid};
+use event::{Event, FenceOrder, LoadOrder, Op, RmwOrder, Site, StoreOrder, SyncId, Tid};
 use oracle::r#gen::{self, Alphabet};
 use oracle::{Oracle, SitePair};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,6 +88,100 @@ fn same_races_in_small_worlds() {
         dropped += check(&r#gen::random(&config, seed));
     }
     assert!(dropped > 10_000, "{dropped}");
+}
+
+/// After each operation that an edge leaves from, the next access is kept, and has to be.
+#[test]
+fn every_edge_that_leaves_begins_a_span() {
+    let id = SyncId(5);
+    let (addr, size) = (var(9), 8);
+    let store = |order| Op::Store { addr, size, order };
+    let load = Op::Load {
+        addr,
+        size,
+        order: LoadOrder::Acquire,
+    };
+    let rmw = Op::Rmw {
+        addr,
+        size,
+        order: RmwOrder::Release,
+    };
+    let fence = Op::Fence(FenceOrder::Release);
+    let relaxed = store(StoreOrder::Relaxed);
+    let cases: [(&[Op], &[Op], &[Op]); 9] = [
+        (&[Op::Release(id)], &[], &[Op::Acquire(id)]),
+        (&[Op::ReadRelease(id)], &[], &[Op::Acquire(id)]),
+        (&[Op::VolatileWrite(id)], &[], &[Op::VolatileRead(id)]),
+        (&[Op::Send(id)], &[], &[Op::Receive(id)]),
+        (&[Op::Arrive(id)], &[], &[Op::Depart(id)]),
+        (&[store(StoreOrder::Release)], &[], &[load]),
+        (&[rmw], &[], &[load]),
+        (&[fence], &[relaxed], &[load]),
+        (&[Op::Fork(Tid(2))], &[], &[]),
+    ];
+    for (leaves, later, arrives) in cases {
+        let mut trace = Vec::new();
+        match leaves[0] {
+            Op::Release(_) => trace.push(op(1, Op::Acquire(id))),
+            Op::ReadRelease(_) => trace.push(op(1, Op::ReadAcquire(id))),
+            Op::Arrive(_) => trace.push(op(2, Op::Arrive(id))),
+            _ => {}
+        }
+        trace.push(write(1, 0, 1));
+        trace.extend(leaves.iter().map(|&o| op(1, o)));
+        let again = trace.len();
+        trace.push(write(1, 0, 1));
+        trace.extend(later.iter().map(|&o| op(1, o)));
+        trace.extend(arrives.iter().map(|&o| op(2, o)));
+        trace.push(read(2, 0, 2));
+        assert!(!preserves(&trace, &[again]), "it matters: {leaves:?}");
+        assert!(rex(&trace).dropped.is_empty(), "{leaves:?}");
+        trace.insert(again, write(1, 0, 1));
+        assert_eq!(rex(&trace).dropped, [again + 1], "{leaves:?}");
+    }
+}
+
+/// A write that ends a release sequence is more than an access.
+#[test]
+fn writes_to_atomic_objects_are_kept() {
+    let (addr, size) = (var(0), 8);
+    let store = Op::Store {
+        addr,
+        size,
+        order: StoreOrder::Release,
+    };
+    let load = Op::Load {
+        addr,
+        size,
+        order: LoadOrder::Acquire,
+    };
+    let trace = vec![
+        write(1, 0, 1),
+        write(2, 1, 3),
+        op(2, store),
+        write(1, 0, 1),
+        op(3, load),
+        read(3, 1, 4),
+    ];
+    assert!(!preserves(&trace, &[3]));
+    let filtered = rex(&trace);
+    assert!(filtered.dropped.is_empty());
+    assert_eq!(filtered.counters["RexAtomicBytes"], 1);
+}
+
+/// What is known of memory is forgotten when it is handed out again.
+#[test]
+fn fresh_memory_is_another_memory() {
+    let alloc = Op::Alloc {
+        addr: var(0),
+        elem: 8,
+        len: 1,
+    };
+    let trace = vec![write(1, 0, 1), op(2, alloc), write(1, 0, 1), read(2, 0, 2)];
+    assert!(!preserves(&trace, &[2]));
+    let filtered = rex(&trace);
+    assert!(filtered.dropped.is_empty());
+    assert_eq!(filtered.counters["RexReallocated"], 1);
 }
 
 /// Every trace of up to 4 events besides the allocation: threads, locks, forks and joins, one place.
