@@ -8,12 +8,12 @@
 
 use super::own::LockSet;
 use super::{Footprint, Locks, Redundancy, Step, Symbol, Touch, Verdict};
+use crate::lock::Lock;
 use crate::random::mix;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use core::sync::atomic::{AtomicU64, Ordering};
 use event::{AccessKind, Site, Tid};
-use spin::Mutex;
 
 const SHARDS: usize = 64;
 const SHARD_ENTRIES: usize = 4096;
@@ -169,13 +169,13 @@ impl Redundancy for Trie {
 /// A bounded map shared by all threads.
 #[derive(Debug)]
 struct Sharded<K, V> {
-    shards: Box<[Mutex<BTreeMap<K, V>>]>,
+    shards: Box<[Lock<BTreeMap<K, V>>]>,
 }
 
 impl<K: Ord, V> Sharded<K, V> {
     fn new() -> Self {
         Sharded {
-            shards: (0..SHARDS).map(|_| Mutex::new(BTreeMap::new())).collect(),
+            shards: (0..SHARDS).map(|_| Lock::new(BTreeMap::new())).collect(),
         }
     }
 
