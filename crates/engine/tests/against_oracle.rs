@@ -1,0 +1,107 @@
+//! The precise detectors against the definition: the same racy bytes, and only real races.
+
+use std::collections::BTreeSet;
+
+use engine::replay::Replay;
+use engine::{Detector, Djit, FastTrack, Limits, Race};
+use event::{AccessKind, Event, Op, Site, Tid};
+use oracle::{Oracle, r#gen};
+
+/// One side of a race as far as both can name it.
+type Name = (Tid, Site, bool);
+
+fn races<D: Detector>(detector: D, events: &[Event]) -> Vec<Race> {
+    let mut replay = Replay::new(detector);
+    let mut found = Vec::new();
+    for event in events {
+        replay.step(event, &mut |race| found.push(*race));
+    }
+    replay.finish(&mut |race| found.push(*race));
+    found
+}
+
+fn name(event: &Event) -> Name {
+    let atomic = matches!(
+        event.op,
+        Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. }
+    );
+    (event.thread, event.site, atomic)
+}
+
+/// What is wrong with the detector's verdict, if anything.
+fn wrong<D: Detector>(detector: D, events: &[Event]) -> Option<String> {
+    let oracle = Oracle::new(events).expect("generators make well-formed traces");
+    let found = races(detector, events);
+    let expected = oracle.racy_bytes();
+    let bytes: BTreeSet<u64> = found
+        .iter()
+        .flat_map(|race| race.addr.0..race.addr.0 + u64::from(race.size))
+        .collect();
+    if bytes != expected {
+        return Some(format!("racy bytes {bytes:x?}, expected {expected:x?}"));
+    }
+    let real: BTreeSet<(Name, Name)> = oracle
+        .pairs()
+        .iter()
+        .map(|pair| (name(&events[pair.first]), name(&events[pair.second])))
+        .collect();
+    for race in found {
+        let side = |s: &engine::Side| (s.thread, s.site, s.atomic);
+        if !real.contains(&(side(&race.first), side(&race.second))) {
+            return Some(format!("{race:?} is no race"));
+        }
+        if race.first.kind == AccessKind::Read && race.second.kind == AccessKind::Read {
+            return Some(format!("{race:?}: two reads"));
+        }
+    }
+    None
+}
+
+const TINY: Limits = Limits {
+    slots: 1 << 16,
+    time: 3,
+    sites: 4,
+};
+
+fn any_wrong(events: &[Event]) -> Option<String> {
+    let named = |name: &str, wrong: Option<String>| wrong.map(|what| format!("{name}: {what}"));
+    named("fasttrack", wrong(FastTrack::default(), events))
+        .or_else(|| named("djit", wrong(Djit::default(), events)))
+        .or_else(|| {
+            named(
+                "fasttrack, tiny limits",
+                wrong(FastTrack::new(TINY), events),
+            )
+        })
+        .or_else(|| named("djit, tiny limits", wrong(Djit::new(TINY), events)))
+}
+
+fn check(events: &[Event]) {
+    if any_wrong(events).is_some() {
+        let small = r#gen::shrink(events, |events| any_wrong(events).is_some());
+        panic!("{}\n{small:#?}", any_wrong(&small).unwrap_or_default());
+    }
+}
+
+/// How many random traces: `FOOTRACE_LONG=1` for all of them.
+fn cases(short: u64, long: u64) -> u64 {
+    if std::env::var_os("FOOTRACE_LONG").is_some() {
+        long
+    } else {
+        short
+    }
+}
+
+#[test]
+fn random_traces() {
+    for seed in 0..cases(4_000, 100_000) {
+        check(&r#gen::random::arbitrary(seed, 200));
+    }
+}
+
+#[test]
+fn long_random_traces() {
+    for seed in 0..cases(10, 1_000) {
+        check(&r#gen::random::arbitrary(1_000_000 + seed, 5_000));
+    }
+}
