@@ -133,6 +133,22 @@ pub trait Detector: Send + Sync {
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>);
     /// Events that only some detectors look at; the others ignore them.
     fn hint(&self, _thread: &mut Self::Thread, _hint: Hint) {}
+    /// How living blocks are shadowed, for statistics. Detectors with one location for each element
+    /// have nothing to tell.
+    fn shadow(&self, _f: &mut dyn FnMut(&BlockShadow)) {}
+}
+
+/// How one block of memory is shadowed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BlockShadow {
+    /// First byte of the block.
+    pub addr: Addr,
+    /// Its elements.
+    pub elements: u64,
+    /// Its shadow locations.
+    pub locations: u64,
+    /// Its partition, by the paper's name, such as `BLOCK(4)`.
+    pub partition: alloc::string::String,
 }
 
 /// Marks in the execution that order nothing.
