@@ -36,7 +36,9 @@ pub mod slimstate;
 pub mod sync;
 
 pub use clock::Limits;
-pub use detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Race, Side, Sink, SyncOp};
+pub use detector::{
+    Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Race, Side, Sink, SyncOp,
+};
 pub use grow::Grow;
 pub use lock::{Lock, Relax, set_yield};
 pub use precise::{Djit, FastTrack};
