@@ -1,7 +1,19 @@
 //! The one developer door: `cargo xtask COMMAND`.
 #![forbid(unsafe_code)]
 
+mod dist;
+
 fn main() {
-    eprintln!("usage: cargo xtask demo|test|dist|tidy");
-    std::process::exit(2);
+    let command = std::env::args().nth(1).unwrap_or_default();
+    let result = match command.as_str() {
+        "dist" => dist::dist().map(|root| println!("{}", root.display())),
+        _ => {
+            eprintln!("usage: cargo xtask demo|test|dist|tidy");
+            std::process::exit(2);
+        }
+    };
+    if let Err(message) = result {
+        eprintln!("xtask: error: {message}");
+        std::process::exit(1);
+    }
 }

@@ -38,8 +38,15 @@ pub const CONTEXT_MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// The thread-local calling-context hash (`u64`, initial-exec).
 pub const CONTEXT: &str = "__footrace_context";
 
-/// Section with one [`ModuleNote`]-shaped text line per linked module: `footrace abi=1 placement=all`.
+/// Section with an ELF note for each linked module (loaders walk every note, so it has to be a real one).
+/// Its content is a line of text that ends in NUL: `footrace abi=1 placement=all`.
 pub const NOTE_SECTION: &str = ".note.footrace";
+
+/// The owner's name of that note.
+pub const NOTE_NAME: &str = "Footrace";
+
+/// The type of that note.
+pub const NOTE_TYPE: u32 = 1;
 
 /// Sizes that have an entry point of their own. Others, and accesses that may straddle an aligned
 /// 8-byte word, use the range functions.

@@ -1,0 +1,208 @@
+//! `footrace-ld`: lld with the pass plugin and the runtime.
+use crate::arguments::{expand, pass};
+use crate::layout::Layout;
+use crate::settings::{self, Runtime};
+use crate::std_bitcode;
+use crate::tools::Tool;
+use crate::{Error, Result};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// What a link makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// A program: gets the runtime.
+    Executable,
+    /// `-shared`: finds the runtime in the program that loads it.
+    Shared,
+    /// `-r`: instrumented, linked again later.
+    Relocatable,
+    /// `--version` and the like.
+    Question,
+}
+
+/// A linker's command line, understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// What it makes.
+    pub output: Output,
+    /// lld's arguments, those of the user without ours.
+    pub arguments: Vec<OsString>,
+    /// `--footrace-no-runtime`.
+    pub bare: bool,
+    /// `--footrace-stats`.
+    pub stats: bool,
+    /// `--footrace-placement=`.
+    pub placement: Option<String>,
+    /// `--footrace-runtime=`.
+    pub runtime: Option<Runtime>,
+    /// `-v` or `--verbose`.
+    pub verbose: bool,
+}
+
+/// Works out what is asked for.
+pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
+    let mut plan = Plan {
+        output: Output::Executable,
+        arguments: Vec::new(),
+        bare: false,
+        stats: false,
+        placement: None,
+        runtime: None,
+        verbose: false,
+    };
+    let arguments = expand(arguments)?;
+    let question =
+        arguments.len() <= 1 || arguments.iter().any(|a| a == "--version" || a == "--help");
+    let shared = arguments
+        .iter()
+        .any(|a| a == "-shared" || a == "--shared" || a == "-Bshareable");
+    let mut rest = arguments.into_iter().peekable();
+    while let Some(argument) = rest.next() {
+        match argument.to_str().unwrap_or_default() {
+            "--footrace-no-runtime" => plan.bare = true,
+            "--footrace-stats" => plan.stats = true,
+            "-static" | "-Bstatic-pie" | "--no-dynamic-linker" if !shared => {
+                return Err(Error::new(
+                    "a static executable cannot be watched, its calls into libc are already resolved; \
+                     link dynamically",
+                ));
+            }
+            // The runtime is in the program, so a library always has undefined symbols.
+            "--no-undefined" | "-zdefs" if shared => {}
+            "-z" if shared && rest.peek().is_some_and(|value| value == "defs") => {
+                rest.next();
+            }
+            text => {
+                if let Some(name) = text.strip_prefix("--footrace-placement=") {
+                    plan.placement = Some(name.to_owned());
+                    continue;
+                }
+                if let Some(name) = text.strip_prefix("--footrace-runtime=") {
+                    plan.runtime = Some(Runtime::parse(name));
+                    continue;
+                }
+                plan.verbose |= matches!(text, "-v" | "--verbose");
+                if matches!(text, "-r" | "--relocatable") {
+                    plan.output = Output::Relocatable;
+                }
+                plan.arguments.push(argument);
+            }
+        }
+    }
+    if question {
+        plan.output = Output::Question;
+    } else if shared {
+        plan.output = Output::Shared;
+    }
+    Ok(plan)
+}
+
+/// Symbols of the runtime that libraries of the program have to find: the ABI, and what it defines
+/// in place of libc's functions.
+fn exported() -> impl Iterator<Item = String> {
+    let functions = abi::FUNCTIONS.iter().map(|function| function.name);
+    functions
+        .chain([abi::CONTEXT])
+        .map(|name| format!("--export-dynamic-symbol={name}"))
+}
+
+/// Links.
+pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
+    let plan = plan(arguments)?;
+    let lld = Tool::Lld.find()?;
+    let mut command = Command::new(lld);
+    if plan.output == Output::Question {
+        command.args(&plan.arguments);
+        return Err(crate::exec(command));
+    }
+    let layout = Layout::find()?;
+    let mut arguments: Vec<OsString> = Vec::with_capacity(plan.arguments.len() + 64);
+    let mut plugin = OsString::from("--load-pass-plugin=");
+    plugin.push(layout.plugin()?);
+    arguments.push(plugin);
+    for argument in plan.arguments {
+        let path = Path::new(&argument);
+        if std_bitcode::is_toolchain_library(path) {
+            arguments.push(std_bitcode::cached(path)?.into());
+        } else {
+            if plan.verbose && is_machine_code(path) {
+                eprintln!(
+                    "footrace-ld: note: {} is machine code: its accesses are not checked",
+                    path.display()
+                );
+            }
+            arguments.push(argument);
+        }
+    }
+    let runtime = plan.runtime.unwrap_or_else(Runtime::from_environment);
+    if plan.output == Output::Executable && !plan.bare {
+        arguments.extend(exported().map(OsString::from));
+        arguments.push("--whole-archive".into());
+        arguments.push(runtime.file(&layout)?.into());
+        arguments.push("--no-whole-archive".into());
+    }
+    match runtime.hot(&layout) {
+        Some(path) => command.env(settings::HOT, path),
+        None => command.env_remove(settings::HOT),
+    };
+    if plan.stats {
+        command.env(settings::STATS, "1");
+    }
+    if let Some(placement) = plan.placement {
+        command.env(settings::PLACEMENT, placement);
+    }
+    let response = pass(&mut command, &arguments)?;
+    if response.is_none() {
+        return Err(crate::exec(command));
+    }
+    crate::wait(command)
+}
+
+/// An object file of machine code: an ELF file that is to be linked in.
+fn is_machine_code(path: &Path) -> bool {
+    use std::io::Read;
+    let mut header = [0u8; 18];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    // Bytes 16 and 17 are the type of the file: 1 is an object file.
+    read.is_ok() && header.starts_with(b"\x7fELF") && header[16] == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(line: &str) -> Plan {
+        match plan(line.split(' ').map(OsString::from).collect()) {
+            Ok(plan) => plan,
+            Err(error) => panic!("{line}: {error}"),
+        }
+    }
+
+    #[test]
+    fn outputs() {
+        assert_eq!(planned("a.o -o a").output, Output::Executable);
+        assert_eq!(planned("-shared a.o -o a.so").output, Output::Shared);
+        assert_eq!(planned("-r a.o -o b.o").output, Output::Relocatable);
+        assert_eq!(planned("--version").output, Output::Question);
+        assert_eq!(planned("-m elf_x86_64 --version").output, Output::Question);
+    }
+
+    #[test]
+    fn libraries_may_leave_the_runtime_undefined() {
+        let plan = planned("-shared -z defs --no-undefined -z now a.o");
+        assert_eq!(plan.arguments, ["-shared", "-z", "now", "a.o"]);
+        let plan = planned("-z defs --no-undefined a.o");
+        assert_eq!(plan.arguments, ["-z", "defs", "--no-undefined", "a.o"]);
+    }
+
+    #[test]
+    fn our_flags_are_ours() {
+        let plan = planned("--footrace-stats --footrace-placement=all --footrace-runtime=null a.o");
+        assert_eq!(plan.arguments, ["a.o"]);
+        assert!(plan.stats);
+        assert_eq!(plan.placement.as_deref(), Some("all"));
+        assert_eq!(plan.runtime, Some(Runtime::Null));
+    }
+}

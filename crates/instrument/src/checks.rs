@@ -1,0 +1,378 @@
+//! Turns an access into calls of the runtime.
+use crate::access::{Access, Extent, Kind, Mask};
+use crate::llvm::{Attribute, Builder, Context, Module, Opcode, Ordering, Value};
+use crate::stats::{Count, Stats};
+use abi::{AtomicKind, Order};
+use std::collections::HashMap;
+
+/// The runtime's functions as this module sees them, and the builder that calls them.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    module: Module,
+    context: Context,
+    builder: Builder,
+    declared: HashMap<&'static str, Value>,
+    no_merge: Option<Attribute>,
+}
+
+/// `memory(inaccessiblemem: readwrite)`: a check touches the runtime's memory, none of the program's.
+const INACCESSIBLE_MEMORY: u64 = 0b1100;
+
+/// Lanes one masked check can name.
+const MASK_LANES: u64 = 64;
+
+impl Checks {
+    pub(crate) fn new(module: Module) -> Checks {
+        let context = module.context();
+        Checks {
+            module,
+            context,
+            builder: Builder::new(context),
+            declared: HashMap::new(),
+            no_merge: context.attribute("nomerge", 0),
+        }
+    }
+
+    /// Declares a function of the ABI table as precisely as LLVM allows, so that a check hinders the
+    /// optimiser no more than it must. A check may not move across one that may synchronise: those have no
+    /// memory attribute, hence may touch everything.
+    fn runtime(&mut self, name: &'static str) -> Option<Value> {
+        if let Some(function) = self.declared.get(name) {
+            return Some(*function);
+        }
+        let entry = abi::FUNCTIONS.iter().find(|entry| entry.name == name)?;
+        let parameters: Vec<_> = entry
+            .parameters
+            .iter()
+            .map(|kind| match kind {
+                abi::Type::Ptr => self.context.pointer(),
+                abi::Type::I32 => self.context.integer(32),
+                abi::Type::I64 => self.context.integer(64),
+            })
+            .collect();
+        let function = self.module.declare(name, &parameters);
+        let mut attributes = vec![("nounwind", 0)];
+        if is_plain(name) {
+            attributes.extend([("willreturn", 0), ("nofree", 0), ("nocallback", 0)]);
+            attributes.push(("memory", INACCESSIBLE_MEMORY));
+        }
+        // A definition from the hot checks knows better what it does.
+        if function.is_declaration() {
+            for (name, value) in attributes {
+                if let Some(attribute) = self.context.attribute(name, value) {
+                    function.add_attribute(attribute);
+                }
+            }
+        }
+        if entry.parameters.first() == Some(&abi::Type::Ptr)
+            && let Some(attribute) = self.context.attribute("captures", 0)
+        {
+            function.add_parameter_attribute(0, attribute);
+        }
+        self.declared.insert(name, function);
+        Some(function)
+    }
+
+    fn call(&mut self, name: &'static str, arguments: &[Value]) {
+        let Some(function) = self.runtime(name) else {
+            return;
+        };
+        let call = self.builder.call(function, arguments);
+        if let Some(attribute) = self.no_merge {
+            call.add_call_attribute(attribute);
+        }
+        call.set_no_tail();
+    }
+
+    fn i32(&self, value: u64) -> Value {
+        self.context.integer(32).constant(value)
+    }
+
+    fn i64(&self, value: u64) -> Value {
+        self.context.integer(64).constant(value)
+    }
+
+    /// New calls go before `instruction` and have its source line, or the function's first if it has none.
+    fn before(&mut self, instruction: Value, line_of: Value, function: Value) {
+        let location = line_of
+            .location()
+            .or_else(|| function.start_location(self.context));
+        self.builder.before(instruction, location);
+    }
+
+    /// Inserts the check of a plain access.
+    pub(crate) fn plain(&mut self, function: Value, access: &Access, stats: &mut Stats) {
+        self.before(access.instruction, access.instruction, function);
+        let kind = access.kind;
+        let pointer = access.pointer;
+        match access.extent {
+            Extent::Bytes {
+                offset,
+                size,
+                align,
+            } => {
+                let pointer = self.at(pointer, offset);
+                self.bytes(kind, pointer, size, align, stats);
+            }
+            Extent::Length(length) => {
+                let length = self.builder.to_integer(length, self.context.integer(64));
+                self.range(kind, pointer, length, stats);
+            }
+            Extent::Masked { lane, mask } => {
+                let (bits, lanes) = self.bits(mask);
+                self.masked(kind, pointer, lane, bits, lanes, stats);
+            }
+            Extent::Packed { lane, mask } => {
+                let lanes = mask.kind().length();
+                let as_number = self.context.integer(u32::try_from(lanes).unwrap_or(1));
+                let number = self.builder.bit_cast(mask, as_number);
+                let set = self
+                    .builder
+                    .unary_intrinsic(self.module, "llvm.ctpop", number);
+                let i64 = self.context.integer(64);
+                let set = self.builder.to_integer(set, i64);
+                let length = self.builder.multiply(set, self.i64(lane));
+                self.range(kind, pointer, length, stats);
+            }
+            Extent::Gather { lane, mask } => {
+                let (bits, lanes) = self.bits(mask);
+                for index in 0..lanes {
+                    let address = self.builder.extract_lane(pointer, index);
+                    self.lane(kind, address, lane, bits, index, stats);
+                }
+            }
+            Extent::Indexed {
+                lane,
+                lanes,
+                index,
+                scale,
+                mask,
+            } => {
+                let (bits, _) = self.bits(mask);
+                let i64 = self.context.integer(64);
+                for number in 0..lanes {
+                    let step = self.builder.extract_lane(index, number);
+                    let step = self.builder.to_signed(step, i64);
+                    let step = self.builder.multiply(step, self.i64(scale));
+                    let address = self.builder.offset(pointer, step);
+                    self.lane(kind, address, lane, bits, number, stats);
+                }
+            }
+        }
+    }
+
+    fn at(&self, pointer: Value, offset: u64) -> Value {
+        if offset == 0 {
+            pointer
+        } else {
+            self.builder.offset(pointer, self.i64(offset))
+        }
+    }
+
+    fn bytes(&mut self, kind: Kind, pointer: Value, size: u64, align: u64, stats: &mut Stats) {
+        match sized(kind, size, align) {
+            Some(name) => {
+                self.call(name, &[pointer]);
+                stats.add(match kind {
+                    Kind::Read => Count::Read,
+                    Kind::Write => Count::Write,
+                });
+            }
+            None if size > 0 => {
+                let size = self.i64(size);
+                self.range(kind, pointer, size, stats);
+            }
+            None => {}
+        }
+    }
+
+    fn range(&mut self, kind: Kind, pointer: Value, length: Value, stats: &mut Stats) {
+        let (name, count) = match kind {
+            Kind::Read => ("__footrace_read_range", Count::ReadRange),
+            Kind::Write => ("__footrace_write_range", Count::WriteRange),
+        };
+        self.call(name, &[pointer, length]);
+        stats.add(count);
+    }
+
+    /// The mask as a vector of `i1`, and its length.
+    fn bits(&self, mask: Mask) -> (Value, u64) {
+        match mask {
+            Mask::Bits(bits) => (bits, bits.kind().length()),
+            Mask::Signs(lanes) => {
+                let length = lanes.kind().length();
+                let element = lanes.kind().element();
+                let width = element.store_size(self.module) * 8;
+                let integer = self.context.integer(u32::try_from(width).unwrap_or(8));
+                let integers = self.builder.bit_cast(lanes, integer.vector(length));
+                (self.builder.is_negative(integers), length)
+            }
+        }
+    }
+
+    /// One call for each 64 lanes.
+    fn masked(
+        &mut self,
+        kind: Kind,
+        pointer: Value,
+        lane: u64,
+        bits: Value,
+        lanes: u64,
+        stats: &mut Stats,
+    ) {
+        let mut first = 0;
+        while first < lanes {
+            let count = MASK_LANES.min(lanes - first);
+            let part = if count == lanes {
+                bits
+            } else {
+                self.builder.slice(bits, first, count)
+            };
+            let number = self.context.integer(u32::try_from(count).unwrap_or(64));
+            let number = self.builder.bit_cast(part, number);
+            let number = self.builder.to_integer(number, self.context.integer(64));
+            let address = self.at(pointer, first * lane);
+            self.mask(kind, address, lane, number, stats);
+            first += count;
+        }
+    }
+
+    /// One lane of its own, at its own address.
+    fn lane(
+        &mut self,
+        kind: Kind,
+        pointer: Value,
+        lane: u64,
+        bits: Value,
+        index: u64,
+        stats: &mut Stats,
+    ) {
+        let bit = self.builder.extract_lane(bits, index);
+        match bit.as_u64() {
+            Some(0) => {}
+            Some(_) => self.bytes(kind, pointer, lane, 1, stats),
+            None => {
+                let bit = self.builder.to_integer(bit, self.context.integer(64));
+                self.mask(kind, pointer, lane, bit, stats);
+            }
+        }
+    }
+
+    fn mask(&mut self, kind: Kind, pointer: Value, lane: u64, mask: Value, stats: &mut Stats) {
+        let (name, count) = match kind {
+            Kind::Read => ("__footrace_read_masked", Count::ReadMasked),
+            Kind::Write => ("__footrace_write_masked", Count::WriteMasked),
+        };
+        let lane = self.i32(lane);
+        self.call(name, &[pointer, lane, mask]);
+        stats.add(count);
+    }
+
+    /// Brackets an atomic operation. `pointer` is its address.
+    pub(crate) fn atomic(
+        &mut self,
+        function: Value,
+        operation: Value,
+        pointer: Value,
+        stats: &mut Stats,
+    ) {
+        let Some(next) = operation.next() else {
+            return;
+        };
+        let (size, kind, order) = match operation.opcode() {
+            Some(Opcode::LLVMLoad) => (
+                operation.kind(),
+                AtomicKind::Load,
+                order(operation.ordering()),
+            ),
+            Some(Opcode::LLVMStore) => {
+                let Some(value) = operation.operand(0) else {
+                    return;
+                };
+                (value.kind(), AtomicKind::Store, order(operation.ordering()))
+            }
+            Some(Opcode::LLVMAtomicCmpXchg) => {
+                let Some(value) = operation.operand(2) else {
+                    return;
+                };
+                (
+                    value.kind(),
+                    AtomicKind::Rmw,
+                    order(operation.exchange_orderings().0),
+                )
+            }
+            _ => (
+                operation.kind(),
+                AtomicKind::Rmw,
+                order(operation.ordering()),
+            ),
+        };
+        let size = self.i32(size.store_size(self.module));
+        self.before(operation, operation, function);
+        self.call("__footrace_atomic_begin", &[pointer, size]);
+        self.before(next, operation, function);
+        let mut kind = self.i32(kind as u64);
+        let mut order_value = self.i32(order as u64);
+        if operation.opcode() == Some(Opcode::LLVMAtomicCmpXchg) {
+            let succeeded = self.builder.extract_field(operation, 1);
+            let load = self.i32(AtomicKind::Load as u64);
+            let failure = self::order(operation.exchange_orderings().1);
+            kind = self.builder.select(succeeded, kind, load);
+            order_value = self
+                .builder
+                .select(succeeded, order_value, self.i32(failure as u64));
+        }
+        self.call("__footrace_atomic_end", &[pointer, size, kind, order_value]);
+        stats.add(Count::Atomic);
+    }
+
+    /// Tells the runtime of a fence, before it.
+    pub(crate) fn fence(&mut self, function: Value, fence: Value, stats: &mut Stats) {
+        self.before(fence, fence, function);
+        let order = self.i32(order(fence.ordering()) as u64);
+        self.call("__footrace_fence", &[order]);
+        stats.add(Count::Fence);
+    }
+
+    /// Calls `__footrace_init` with `note` in a new function, which is returned.
+    pub(crate) fn constructor(&mut self, name: &str, note: Value) -> Value {
+        let function = self.module.declare(name, &[]);
+        self.builder.add_entry(function);
+        self.call("__footrace_init", &[note]);
+        self.builder.return_nothing();
+        function
+    }
+}
+
+/// Checks of plain accesses: they order nothing and touch only the runtime's memory.
+fn is_plain(name: &str) -> bool {
+    name.starts_with("__footrace_read") || name.starts_with("__footrace_write")
+}
+
+/// The check with a size of its own, if the access cannot straddle an aligned word of 8 bytes.
+fn sized(kind: Kind, size: u64, align: u64) -> Option<&'static str> {
+    if !abi::SIZES.iter().any(|known| u64::from(*known) == size) || align < size {
+        return None;
+    }
+    let prefix = match kind {
+        Kind::Read => "__footrace_read",
+        Kind::Write => "__footrace_write",
+    };
+    abi::FUNCTIONS.iter().map(|entry| entry.name).find(|name| {
+        name.strip_prefix(prefix)
+            .and_then(|rest| rest.parse::<u64>().ok())
+            == Some(size)
+    })
+}
+
+fn order(ordering: Ordering) -> Order {
+    match ordering {
+        Ordering::LLVMAtomicOrderingAcquire => Order::Acquire,
+        Ordering::LLVMAtomicOrderingRelease => Order::Release,
+        Ordering::LLVMAtomicOrderingAcquireRelease => Order::AcqRel,
+        Ordering::LLVMAtomicOrderingSequentiallyConsistent => Order::SeqCst,
+        Ordering::LLVMAtomicOrderingNotAtomic
+        | Ordering::LLVMAtomicOrderingUnordered
+        | Ordering::LLVMAtomicOrderingMonotonic => Order::Relaxed,
+    }
+}

@@ -1,0 +1,55 @@
+//! What `footrace-ld` tells the plugin, through the environment: a pass plugin has no arguments of
+//! its own.
+use std::env;
+
+/// Which checks are inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Placement {
+    /// One before each access that another thread could see.
+    All,
+}
+
+impl Placement {
+    const ALL: &[(&str, Placement)] = &[("all", Placement::All)];
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(_, placement)| *placement == self)
+            .map_or("", |(name, _)| name)
+    }
+}
+
+/// The plugin's settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) placement: Placement,
+    /// Print what was done, to standard error.
+    pub(crate) stats: bool,
+    /// Bodies of the hot checks, as bitcode.
+    pub(crate) hot: Option<String>,
+}
+
+impl Options {
+    pub(crate) fn from_environment() -> Result<Options, String> {
+        let name = env::var("FOOTRACE_PLACEMENT").unwrap_or_else(|_| "all".to_owned());
+        let placement = Placement::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, placement)| *placement)
+            .ok_or_else(|| {
+                let known: Vec<_> = Placement::ALL.iter().map(|(name, _)| *name).collect();
+                format!(
+                    "unknown placement `{name}` (FOOTRACE_PLACEMENT or -ffootrace=); known: {}",
+                    known.join(", ")
+                )
+            })?;
+        Ok(Options {
+            placement,
+            stats: env::var("FOOTRACE_STATS").is_ok_and(|value| !value.is_empty() && value != "0"),
+            hot: env::var("FOOTRACE_HOT")
+                .ok()
+                .filter(|path| !path.is_empty()),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! What the pass did, by reason: `FOOTRACE_STATS=1` or `footrace-ld --footrace-stats` prints it.
+use std::fmt;
+
+/// Something that is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Count {
+    /// Functions whose accesses were looked at.
+    Functions,
+    /// Functions that asked to be left alone, or have to be.
+    SkippedFunctions,
+    /// A check with a size of its own, before a read.
+    Read,
+    /// The same before a write.
+    Write,
+    /// A check of a range, before a read.
+    ReadRange,
+    /// The same before a write.
+    WriteRange,
+    /// A check of a vector with a mask, before a read.
+    ReadMasked,
+    /// The same before a write.
+    WriteMasked,
+    /// Atomic operations in their bracket.
+    Atomic,
+    /// Fences between threads.
+    Fence,
+    /// No check: a stack slot whose address stays in the function.
+    SkippedStack,
+    /// No check: a thread-local variable whose address stays in the module's code.
+    SkippedThreadLocal,
+    /// No check: memory that never changes.
+    SkippedConstant,
+    /// No check: a write in the same block, with no chance to synchronise in between, is checked.
+    SkippedCovered,
+    /// No check: an address relative to a segment register.
+    SkippedSegment,
+    /// Inline assembly: not seen into.
+    Assembly,
+    /// Intrinsics with a pointer that are not known to the pass.
+    UnknownIntrinsic,
+    /// Call sites that update the calling context.
+    CallSites,
+}
+
+const NAMES: &[(Count, &str)] = &[
+    (Count::Functions, "functions"),
+    (Count::SkippedFunctions, "functions left alone"),
+    (Count::Read, "read checks"),
+    (Count::Write, "write checks"),
+    (Count::ReadRange, "read range checks"),
+    (Count::WriteRange, "write range checks"),
+    (Count::ReadMasked, "read masked checks"),
+    (Count::WriteMasked, "write masked checks"),
+    (Count::Atomic, "atomic operations"),
+    (Count::Fence, "fences"),
+    (Count::SkippedStack, "skipped: private stack slot"),
+    (Count::SkippedThreadLocal, "skipped: private thread-local"),
+    (Count::SkippedConstant, "skipped: constant memory"),
+    (Count::SkippedCovered, "skipped: covered by a write"),
+    (Count::SkippedSegment, "skipped: segment-relative"),
+    (Count::Assembly, "inline assembly"),
+    (Count::UnknownIntrinsic, "unknown intrinsics"),
+    (Count::CallSites, "call sites"),
+];
+
+/// The counters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stats {
+    counts: [u64; NAMES.len()],
+}
+
+impl Stats {
+    pub(crate) fn add(&mut self, count: Count) {
+        if let Some(index) = NAMES.iter().position(|(name, _)| *name == count) {
+            self.counts[index] += 1;
+        }
+    }
+}
+
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (count, (_, name)) in self.counts.iter().zip(NAMES) {
+            if *count > 0 {
+                writeln!(f, "footrace: {count:>9} {name}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! The runtime that does nothing. A program linked with it pays for the instrumentation alone: that
+//! is the "null" column of every benchmark, and enough for tests of the pass and the drivers.
+#![no_std]
+
+/// Defines empty functions, and the list of their names for the test below.
+macro_rules! null {
+    ($($name:ident($($kind:ty),*);)*) => {
+        $(
+            #[doc = "Does nothing."]
+            // SAFETY: the name is the ABI's for a function of this signature, defined only here
+            // and in the runtime proper, of which a program has one.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name($(_: $kind),*) {}
+        )*
+
+        /// The functions defined here, with the number of their parameters.
+        pub const DEFINED: &[(&str, usize)] = &[
+            $((stringify!($name), [$(size_of::<$kind>()),*].len()),)*
+        ];
+    };
+}
+
+type Pointer = *const u8;
+
+null! {
+    __footrace_read1(Pointer);
+    __footrace_read2(Pointer);
+    __footrace_read4(Pointer);
+    __footrace_read8(Pointer);
+    __footrace_read16(Pointer);
+    __footrace_write1(Pointer);
+    __footrace_write2(Pointer);
+    __footrace_write4(Pointer);
+    __footrace_write8(Pointer);
+    __footrace_write16(Pointer);
+    __footrace_read_range(Pointer, u64);
+    __footrace_write_range(Pointer, u64);
+    __footrace_read_masked(Pointer, u32, u64);
+    __footrace_write_masked(Pointer, u32, u64);
+    __footrace_atomic_begin(Pointer, u32);
+    __footrace_atomic_end(Pointer, u32, u32, u32);
+    __footrace_fence(u32);
+    __footrace_init(Pointer);
+}
+
+// The calling-context hash. A thread-local variable with a name for C cannot be written in stable Rust.
+core::arch::global_asm!(
+    ".pushsection .tbss,\"awT\",@nobits",
+    ".globl __footrace_context",
+    ".type __footrace_context, @object",
+    ".size __footrace_context, 8",
+    ".p2align 3",
+    "__footrace_context:",
+    ".zero 8",
+    ".popsection",
+);
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn defines_the_table_and_nothing_else() {
+        let table: [(&str, usize); abi::FUNCTIONS.len()] =
+            core::array::from_fn(|i| (abi::FUNCTIONS[i].name, abi::FUNCTIONS[i].parameters.len()));
+        assert_eq!(table, super::DEFINED);
+        assert_eq!(abi::CONTEXT, "__footrace_context");
+    }
+}

@@ -1,0 +1,80 @@
+//! `cargo xtask dist`: builds everything a user needs into `target/dist`, with `bin/` and `lib/`, from
+//! which it runs without installation.
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Executables: package, file in the target directory, name in `bin/`.
+const PROGRAMS: &[(&str, &str, &str)] = &[
+    ("footrace-driver", "footrace-cc", "footrace-cc"),
+    ("footrace-driver", "footrace-cc", "footrace-c++"),
+    ("footrace-driver", "footrace-ld", "footrace-ld"),
+];
+
+/// Libraries: package, file in the target directory, name in `lib/`.
+const LIBRARIES: &[(&str, &str, &str)] = &[
+    (
+        "footrace-instrument",
+        "libfootrace_instrument.so",
+        "libfootrace_instrument.so",
+    ),
+    (
+        "footrace-runtime-null",
+        "libfootrace_null.rlib",
+        "libfootrace_null.a",
+    ),
+];
+
+fn workspace() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    // A running tool cannot be written to, but it can be replaced.
+    let fresh = to.with_extension("new");
+    std::fs::copy(from, &fresh)
+        .and_then(|_| std::fs::rename(&fresh, to))
+        .map_err(|error| {
+            format!(
+                "cannot copy {} to {}: {error}",
+                from.display(),
+                to.display()
+            )
+        })
+}
+
+/// Builds and copies; returns the directory.
+pub(crate) fn dist() -> Result<PathBuf, String> {
+    let workspace = workspace();
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| workspace.join("target"), PathBuf::from);
+    let root = target.join("dist");
+    for part in ["bin", "lib"] {
+        let directory = root.join(part);
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
+    }
+    let packages = PROGRAMS
+        .iter()
+        .chain(LIBRARIES)
+        .map(|(package, _, _)| *package);
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(&workspace).args(["build", "--release"]);
+    for package in packages {
+        cargo.args(["--package", package]);
+    }
+    let status = cargo
+        .status()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    if !status.success() {
+        return Err("the build failed".to_owned());
+    }
+    let built = target.join("release");
+    for (_, file, name) in PROGRAMS {
+        copy(&built.join(file), &root.join("bin").join(name))?;
+    }
+    for (_, file, name) in LIBRARIES {
+        copy(&built.join(file), &root.join("lib").join(name))?;
+    }
+    Ok(root)
+}
