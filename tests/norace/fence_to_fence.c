@@ -1,0 +1,27 @@
+// Release fence, relaxed store, relaxed load, acquire fence.
+// tsan: false alarm (fences are not modelled)
+#include "two_threads.h"
+#include <stdatomic.h>
+
+atomic_int flag;
+int data;
+
+static void *first(void *arg) {
+  data = 1;
+  atomic_thread_fence(memory_order_release);
+  atomic_store_explicit(&flag, 1, memory_order_relaxed);
+  invisible_signal(1);
+  return arg;
+}
+
+static void *second(void *arg) {
+  invisible_wait(1);
+  must(atomic_load_explicit(&flag, memory_order_relaxed) == 1);
+  atomic_thread_fence(memory_order_acquire);
+  data = 2;
+  return arg;
+}
+
+int main(void) {
+  run2(first, second);
+}

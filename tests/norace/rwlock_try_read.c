@@ -1,0 +1,25 @@
+// pthread_rwlock_tryrdlock() after a writer.
+#include "two_threads.h"
+
+pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+int data;
+
+static void *first(void *arg) {
+  must(pthread_rwlock_trywrlock(&lock) == 0);
+  data = 1;
+  pthread_rwlock_unlock(&lock);
+  invisible_signal(1);
+  return arg;
+}
+
+static void *second(void *arg) {
+  invisible_wait(1);
+  must(pthread_rwlock_tryrdlock(&lock) == 0);
+  invisible_use(data);
+  pthread_rwlock_unlock(&lock);
+  return arg;
+}
+
+int main(void) {
+  run2(first, second);
+}

@@ -1,0 +1,199 @@
+//! Runs one program under one tool and says whether all is as it should be.
+
+use crate::golden;
+use crate::program::{Program, TsanVerdict, Verdict};
+use crate::tool::{Places, Tool, build, execute};
+use crate::{footrace, tsan};
+use std::fs;
+
+/// What came of a program.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Passed,
+    /// It could not be run on this machine.
+    Skipped(String),
+    /// A known miss that was found: move it to tests/race.
+    Surprise,
+    Failed(String),
+}
+
+/// A finished program.
+#[derive(Debug)]
+pub(crate) struct Result {
+    pub(crate) outcome: Outcome,
+    /// With `--tool tsan`: what ThreadSanitizer made of it.
+    pub(crate) tsan: Option<TsanVerdict>,
+}
+
+impl Result {
+    fn of(outcome: Outcome) -> Result {
+        Result {
+            outcome,
+            tsan: None,
+        }
+    }
+}
+
+/// How to judge.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) tool: Tool,
+    pub(crate) detectors: Vec<String>,
+    pub(crate) repeat: u32,
+    pub(crate) bless: bool,
+    /// Flags of the processor.
+    pub(crate) processor: Vec<String>,
+}
+
+/// Builds, runs and judges.
+pub(crate) fn judge(program: &Program, options: &Options, places: &Places) -> Result {
+    if let Some(needs) = &program.needs
+        && !options.processor.contains(needs)
+    {
+        return Result::of(Outcome::Skipped(format!("the processor has no {needs}")));
+    }
+    let executable = match build(program, options.tool, places) {
+        Ok(executable) => executable,
+        Err(error) => return Result::of(Outcome::Failed(error)),
+    };
+    let mut result = Result::of(Outcome::Passed);
+    for _ in 0..options.repeat {
+        match options.tool {
+            Tool::Plain => {
+                result.outcome = match execute(program, options.tool, "", places, &executable) {
+                    Err(error) => Outcome::Failed(error),
+                    Ok(ended) if program.ends_by_signal && ended.signal().is_some() => {
+                        Outcome::Passed
+                    }
+                    Ok(ended) if ended.code() == Some(program.exit) => Outcome::Passed,
+                    Ok(ended) => Outcome::Failed(ended.describe()),
+                };
+            }
+            Tool::Tsan => match execute(program, options.tool, "", places, &executable) {
+                Err(error) => result.outcome = Outcome::Failed(error),
+                Ok(ended) => {
+                    let verdict = match program.tsan {
+                        TsanVerdict::Varies => TsanVerdict::Varies,
+                        _ => tsan::judge(program, &ended),
+                    };
+                    result.tsan = Some(verdict);
+                    if verdict != program.tsan {
+                        result.outcome = Outcome::Failed(format!(
+                            "ThreadSanitizer: {} ({}), the file says {}\n{}",
+                            verdict.name(),
+                            ended.describe(),
+                            program.tsan.name(),
+                            ended.stderr
+                        ));
+                    }
+                }
+            },
+            Tool::Footrace => {
+                for detector in &options.detectors {
+                    result.outcome =
+                        match footrace_once(program, detector, options, places, &executable) {
+                            Ok(outcome) => outcome,
+                            Err(error) => Outcome::Failed(format!("{detector}: {error}")),
+                        };
+                    if matches!(result.outcome, Outcome::Failed(_)) {
+                        return result;
+                    }
+                }
+            }
+        }
+        if matches!(result.outcome, Outcome::Failed(_)) {
+            break;
+        }
+    }
+    result
+}
+
+fn footrace_once(
+    program: &Program,
+    detector: &str,
+    options: &Options,
+    places: &Places,
+    executable: &std::path::Path,
+) -> std::result::Result<Outcome, String> {
+    let ended = execute(program, Tool::Footrace, detector, places, executable)?;
+    if ended.status.is_none() {
+        return Err(format!("no end after {:?}", program.timeout));
+    }
+    let said = |what: String| format!("{what}; {}\n{}", ended.describe(), ended.stderr);
+    let json = places.folder(program, Tool::Footrace).join("report.json");
+    let json = fs::read_to_string(&json).map_err(|e| said(format!("no JSON report: {e}")))?;
+    let file = program
+        .source
+        .file_name()
+        .and_then(|f| f.to_str())
+        .unwrap_or("");
+    let found = footrace::pairs(&json, file).map_err(said)?;
+    if program.verdict == Verdict::KnownMiss && !found.is_empty() {
+        return Ok(if found == program.pairs {
+            Outcome::Surprise
+        } else {
+            return Err(said(format!("unexpected reports at lines {found:?}")));
+        });
+    }
+    let expected = match program.verdict {
+        Verdict::Race => program.pairs.clone(),
+        Verdict::NoRace | Verdict::KnownMiss => Default::default(),
+    };
+    let missed: Vec<_> = expected.difference(&found).collect();
+    let extra: Vec<_> = found.difference(&expected).collect();
+    if !missed.is_empty() {
+        return Err(said(format!("missed: {missed:?}, found: {found:?}")));
+    }
+    if !extra.is_empty() {
+        return Err(said(format!("false alarm: {extra:?}")));
+    }
+    let code = if expected.is_empty() {
+        program.exit
+    } else {
+        66
+    };
+    if ended.code() != Some(code) {
+        return Err(said(format!("exit code {code} expected")));
+    }
+    if expected.is_empty() {
+        return Ok(Outcome::Passed);
+    }
+    compare(program, detector, options, places, &ended.stderr)
+}
+
+/// Compares with the accepted report, the detector's own if it has one.
+fn compare(
+    program: &Program,
+    detector: &str,
+    options: &Options,
+    places: &Places,
+    report: &str,
+) -> std::result::Result<Outcome, String> {
+    let now = golden::normalise(report, &places.repository);
+    let own = program.golden(Some(detector));
+    let common = program.golden(None);
+    let accepted = fs::read_to_string(&own)
+        .or_else(|_| fs::read_to_string(&common))
+        .ok();
+    match (accepted, options.bless) {
+        (Some(accepted), _) if accepted == now => Ok(Outcome::Passed),
+        (accepted, true) => {
+            // The first detector's report is the common one, the others get their own if they differ.
+            let first = options.detectors.first().is_some_and(|d| d == detector);
+            let path = if first || accepted.is_none() {
+                &common
+            } else {
+                &own
+            };
+            fs::write(path, now).map_err(|e| format!("{}: {e}", path.display()))?;
+            Ok(Outcome::Passed)
+        }
+        (Some(accepted), false) => {
+            Err(golden::difference(&accepted, &now).unwrap_or_else(|| "report differs".to_string()))
+        }
+        (None, false) => Err(format!(
+            "no accepted report {}; look at the report and run with --bless\n{now}",
+            common.display()
+        )),
+    }
+}
