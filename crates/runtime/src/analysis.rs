@@ -1,0 +1,128 @@
+//! The detectors that can run in a program, behind one type: which one is chosen at start.
+
+use engine::detector::{Access, AtomicOp, Hint};
+use engine::{Counters, Detector, SyncOp};
+use event::{AccessKind, Addr, Elements, Site, Tid};
+
+use crate::thread::found;
+
+macro_rules! detectors {
+    ($($name:literal => $variant:ident($type:ty) = $new:expr, placement $placement:literal;)*) => {
+        /// The names that `detector=` knows.
+        pub const NAMES: &[&str] = &[$($name),*];
+
+        /// The placement of checks that each detector needs: all accesses, or what its paper leaves.
+        pub fn placement(name: &str) -> &'static str {
+            match name {
+                $($name => $placement,)*
+                _ => "all",
+            }
+        }
+
+        /// A detector.
+        #[derive(Debug)]
+        #[allow(missing_docs, clippy::large_enum_variant, reason = "there is one in a process")]
+        pub enum Analysis { $($variant($type)),* }
+
+        /// A thread's part of a detector.
+        #[derive(Debug)]
+        #[allow(missing_docs, reason = "named as the detectors")]
+        pub enum State { $($variant(<$type as Detector>::Thread)),* }
+
+        impl Analysis {
+            /// The detector of that name.
+            pub fn new(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Analysis::$variant($new)),)*
+                    _ => None,
+                }
+            }
+            /// The detector's name.
+            pub fn name(&self) -> &'static str {
+                match self { $(Analysis::$variant(_) => $name),* }
+            }
+            /// See [`Detector::root`].
+            pub fn root(&self, tid: Tid) -> State {
+                match self { $(Analysis::$variant(d) => State::$variant(d.root(tid))),* }
+            }
+            /// See [`Detector::fork`].
+            pub fn fork(&self, parent: &mut State, tid: Tid) -> State {
+                match (self, parent) {
+                    $((Analysis::$variant(d), State::$variant(p)) =>
+                        State::$variant(d.fork(p, tid, &mut found)),)*
+                    #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
+                    _ => self.root(tid),
+                }
+            }
+            /// See [`Detector::join`].
+            pub fn join(&self, thread: &mut State, child: &mut State) {
+                match (self, thread, child) {
+                    $((Analysis::$variant(d), State::$variant(t), State::$variant(c)) =>
+                        d.join(t, c, &mut found),)*
+                    #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
+                    _ => {}
+                }
+            }
+            detectors!(@each [$($variant)*]
+                /// See [`Detector::end`].
+                end();
+                /// See [`Detector::access`].
+                access(access: Access);
+                /// See [`Detector::range`].
+                range(kind: AccessKind, elements: Elements, site: Site);
+                /// See [`Detector::alloc`].
+                alloc(addr: Addr, elem: u8, len: u64, site: Site);
+                /// See [`Detector::free`].
+                free(addr: Addr, bytes: u64, site: Site);
+                /// See [`Detector::atomic`].
+                atomic(addr: Addr, size: u32, op: AtomicOp, site: Site);
+                /// See [`Detector::sync`].
+                sync(op: SyncOp);
+            );
+            /// See [`Detector::hint`].
+            pub fn hint(&self, thread: &mut State, hint: Hint) {
+                match (self, thread) {
+                    $((Analysis::$variant(d), State::$variant(t)) => d.hint(t, hint),)*
+                    #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
+                    _ => {}
+                }
+            }
+        }
+
+        impl State {
+            /// The rules' counters.
+            pub fn counters(&self, f: &mut dyn FnMut(&'static str, u64)) {
+                match self { $(State::$variant(t) => t.each(f)),* }
+            }
+        }
+    };
+    (@each $variants:tt $($(#[$doc:meta])* $method:ident($($arg:ident: $type:ty),*);)*) => {
+        $(detectors!(@one $variants $(#[$doc])* $method($($arg: $type),*));)*
+    };
+    (@one [$($variant:ident)*] $(#[$doc:meta])* $method:ident $args:tt) => {
+        detectors!(@method [$($variant)*] $(#[$doc])* $method $args);
+    };
+    (@method [$($variant:ident)*] $(#[$doc:meta])* $method:ident($($arg:ident: $type:ty),*)) => {
+        $(#[$doc])*
+        #[inline]
+        pub fn $method(&self, thread: &mut State, $($arg: $type),*) {
+            detectors!(@dispatch self thread $method ($($arg),*) [$($variant)*])
+        }
+    };
+    (@dispatch $self:ident $thread:ident $method:ident $args:tt [$($variant:ident)*]) => {
+        match ($self, $thread) {
+            $((Analysis::$variant(d), State::$variant(t)) =>
+                detectors!(@call d t $method $args),)*
+            #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
+            _ => {}
+        }
+    };
+    (@call $d:ident $t:ident $method:ident ($($arg:ident),*)) => {
+        $d.$method($t, $($arg,)* &mut found)
+    };
+}
+
+detectors! {
+    "fasttrack" => FastTrack(engine::FastTrack) = engine::FastTrack::new(), placement "all";
+    "djit" => Djit(engine::Djit) = engine::Djit::new(), placement "all";
+}

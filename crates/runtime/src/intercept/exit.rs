@@ -1,0 +1,93 @@
+//! The end of the process: the last counts, and the exit code.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use engine::SyncOp;
+use event::SyncId;
+
+use super::{sync, threads};
+use crate::real::interceptors;
+use crate::{records, thread, tls};
+
+unsafe extern "C" {
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// From every registration of an exit handler to the exit.
+const HANDLERS: SyncId = SyncId(0x4558_0000_0000_0000);
+
+static FINISHED: AtomicBool = AtomicBool::new(false);
+
+/// Registered before everything else, so called after all other handlers.
+pub(crate) fn prepare() {
+    // SAFETY: `late` stays as long as the process.
+    unsafe { on_exit(late, core::ptr::null_mut()) };
+}
+
+/// The code to end with instead of `code`.
+fn final_code(code: c_int) -> c_int {
+    match thread::runtime() {
+        Some(runtime) if records::count() > 0 && runtime.options.records.is_empty() => {
+            runtime.options.exitcode
+        }
+        _ => code,
+    }
+}
+
+extern "C" fn late(code: c_int, _: *mut c_void) {
+    let instead = final_code(code);
+    finish(code);
+    if instead != code {
+        // libc allows this: it goes on with what is left and ends with the new code.
+        // SAFETY: ends the process.
+        unsafe { (real::exit.get())(instead) };
+    }
+}
+
+/// The last words.
+fn finish(code: c_int) {
+    if FINISHED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let own = tls::own();
+    if own.enter() {
+        records::finish(code);
+        crate::show::at_exit();
+        own.leave();
+    }
+}
+
+interceptors! {
+    fn exit(code: c_int) = |real, pc| {
+        sync(SyncOp::Receive(HANDLERS));
+        real(code);
+    }
+    fn _exit(code: c_int) = |real, pc| {
+        let instead = final_code(code);
+        finish(code);
+        real(instead);
+    }
+    fn _Exit(code: c_int) = |real, pc| {
+        let instead = final_code(code);
+        finish(code);
+        real(instead);
+    }
+    fn quick_exit(code: c_int) = |real, pc| {
+        let instead = final_code(code);
+        finish(code);
+        real(instead);
+    }
+    fn __cxa_atexit(function: usize, argument: *mut c_void, library: *mut c_void) -> c_int = |real, pc| {
+        sync(SyncOp::Send(HANDLERS));
+        real(function, argument, library)
+    }
+    fn fork() -> libc::pid_t = |real, pc| {
+        threads::forks(|| real())
+    }
+    fn vfork() -> libc::pid_t = |real, pc| {
+        // The child of a true vfork would run in the parent's memory, detector and all.
+        // SAFETY: fork needs nothing.
+        threads::forks(|| unsafe { (real::fork.get())() })
+    }
+}

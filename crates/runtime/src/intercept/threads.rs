@@ -1,0 +1,328 @@
+//! Creation, end and joining of threads.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use event::{Addr, Site, Tid};
+
+use super::writes;
+use crate::real::interceptors;
+use crate::thread::{self, Thread};
+use crate::{registry, start, sys, tls};
+
+unsafe extern "C" {
+    fn pthread_self() -> usize;
+    fn pthread_key_create(key: *mut u32, destructor: extern "C" fn(*mut c_void)) -> c_int;
+    fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
+    fn pthread_getattr_np(thread: usize, attributes: *mut libc::pthread_attr_t) -> c_int;
+    fn pthread_attr_getstack(
+        attributes: *const libc::pthread_attr_t,
+        start: *mut *mut c_void,
+        bytes: *mut usize,
+    ) -> c_int;
+    fn pthread_attr_getdetachstate(
+        attributes: *const libc::pthread_attr_t,
+        state: *mut c_int,
+    ) -> c_int;
+    fn pthread_attr_destroy(attributes: *mut libc::pthread_attr_t) -> c_int;
+}
+
+/// What the creator hands to the new thread.
+struct Birth {
+    thread: Box<Thread>,
+    routine: usize,
+    argument: *mut c_void,
+    detached: bool,
+}
+
+/// Key whose destructor is a thread's last event. 0: not made yet, else the key plus 1.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// libc calls destructors this many times over, as long as some value is not null.
+const ROUNDS: usize = 4;
+
+extern "C" fn last_event(round: *mut c_void) {
+    let round = round as usize;
+    if round < ROUNDS {
+        // Other keys' destructors are still to run, and they are the program's code.
+        arm(round + 1);
+        return;
+    }
+    end();
+}
+
+fn arm(round: usize) {
+    let key = KEY.load(Ordering::Acquire);
+    if key != 0 {
+        // SAFETY: the key exists; the value is a number, never followed.
+        unsafe { pthread_setspecific(key - 1, round as *const c_void) };
+    }
+}
+
+fn own_handle() -> usize {
+    // SAFETY: always allowed.
+    unsafe { pthread_self() }
+}
+
+/// Nothing more will be seen of the calling thread.
+fn end() {
+    let own = tls::own();
+    if !own.enter() {
+        return;
+    }
+    if let Some((thread, runtime)) = thread::current(own) {
+        runtime.analysis.end(&mut thread.state);
+        own.thread.store(core::ptr::null_mut(), Ordering::Relaxed);
+        own.ended.store(1, Ordering::Relaxed);
+        let thread: *mut Thread = thread;
+        // SAFETY: made by `Box::into_raw` when the thread began; the block no longer refers to it.
+        let thread = unsafe { Box::from_raw(thread) };
+        registry::ended(own_handle(), thread);
+    }
+    own.leave();
+}
+
+/// The stack of the calling thread, lowest address and end; it holds the thread-locals, too.
+fn own_stack() -> Option<(u64, u64)> {
+    let mut attributes = core::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: fills the structure for the calling thread.
+    if unsafe { pthread_getattr_np(own_handle(), attributes.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    let (mut start, mut bytes) = (core::ptr::null_mut(), 0);
+    // SAFETY: filled just now.
+    unsafe { pthread_attr_getstack(attributes.as_ptr(), &raw mut start, &raw mut bytes) };
+    // SAFETY: filled just now.
+    unsafe { pthread_attr_destroy(attributes.as_mut_ptr()) };
+    Some((start as u64, start as u64 + bytes as u64))
+}
+
+/// The thread that runs `main`.
+pub(crate) fn first_thread() {
+    let own = tls::own();
+    if !own.enter() {
+        return;
+    }
+    let mut key = 0;
+    // SAFETY: writes the new key.
+    if unsafe { pthread_key_create(&raw mut key, last_event) } == 0 {
+        KEY.store(key + 1, Ordering::Release);
+    }
+    if let Some((thread, _)) = thread::current(own) {
+        if let Some(stack) = own_stack() {
+            registry::update(thread.tid, |info| info.stack = stack);
+        }
+        registry::enter(own_handle(), thread.tid, false);
+        arm(1);
+    }
+    own.leave();
+}
+
+/// A new thread's first steps, then the program's routine.
+extern "C" fn birth(argument: *mut c_void) -> *mut c_void {
+    let own = tls::own();
+    // The block is fresh: the thread is inside at once, and no fork comes between.
+    own.enter();
+    // SAFETY: the creator leaked it for us.
+    let birth = unsafe { Box::from_raw(argument.cast::<Birth>()) };
+    let Birth {
+        thread,
+        routine,
+        argument,
+        detached,
+    } = *birth;
+    let tid = thread.tid;
+    let thread = Box::into_raw(thread);
+    own.thread.store(thread, Ordering::Relaxed);
+    registry::started(thread);
+    registry::enter(own_handle(), tid, detached);
+    arm(1);
+    if let (Some(stack), Some((thread, runtime))) = (own_stack(), thread::current(own)) {
+        registry::update(tid, |info| info.stack = stack);
+        // The memory may have been another thread's stack.
+        let words = (stack.1 - stack.0) / 8;
+        runtime
+            .analysis
+            .alloc(&mut thread.state, Addr(stack.0), 8, words, Site(0));
+    }
+    own.leave();
+    tls::set_context(FIRST_CONTEXT);
+    start::call(routine, argument)
+}
+
+/// Contexts of a thread grow from here; 0 would mean "unknown".
+const FIRST_CONTEXT: u64 = 0x7468_7265_6164_0001;
+
+/// Prepares a thread that is about to be created.
+fn conceive(routine: usize, argument: *mut c_void, detached: bool, pc: usize) -> Option<*mut Birth> {
+    thread::with(|parent, runtime| {
+        let site = parent.site(pc);
+        let tid = registry::announce(Some(parent.tid), site);
+        let state = runtime.analysis.fork(&mut parent.state, tid);
+        Box::into_raw(Box::new(Birth {
+            thread: Thread::new(tid, state),
+            routine,
+            argument,
+            detached,
+        }))
+    })
+}
+
+/// Creates a thread with `create`, which gets the routine and argument to use.
+fn creates(
+    handle: *mut usize,
+    routine: usize,
+    argument: *mut c_void,
+    detached: bool,
+    pc: usize,
+    create: impl FnOnce(usize, *mut c_void) -> c_int,
+) -> c_int {
+    // libc stores the handle before the new thread runs.
+    writes(handle, size_of::<usize>(), pc);
+    let Some(conceived) = conceive(routine, argument, detached, pc) else {
+        return create(routine, argument);
+    };
+    // SAFETY: ours until the thread starts.
+    let tid: Tid = unsafe { (*conceived).thread.tid };
+    let result = create(birth as *const () as usize, conceived.cast());
+    if result == 0 {
+        // SAFETY: libc has stored the handle.
+        let handle = unsafe { *handle };
+        thread::with(|_, _| registry::enter(handle, tid, detached));
+    } else {
+        // SAFETY: nobody will run it.
+        let birth = unsafe { Box::from_raw(conceived) };
+        thread::with(|_, _| drop(birth));
+    }
+    result
+}
+
+/// Waits for the thread with `wait`; if it has ended, all it did is in our past.
+fn joins(handle: usize, wait: impl FnOnce() -> c_int) -> c_int {
+    // The handle may be another thread's as soon as libc returns.
+    let tid = thread::with(|_, _| registry::by_handle(handle)).flatten();
+    let result = wait();
+    if result == 0
+        && let Some(tid) = tid
+    {
+        thread::with(|thread, runtime| {
+            if let Some(mut child) = registry::joined(handle, tid) {
+                runtime.analysis.join(&mut thread.state, &mut child.state);
+            }
+        });
+    }
+    result
+}
+
+type Time = *const libc::timespec;
+type Attributes = *const libc::pthread_attr_t;
+
+fn is_detached(attributes: Attributes) -> bool {
+    let mut state = 0;
+    if !attributes.is_null() {
+        // SAFETY: the program's attributes.
+        unsafe { pthread_attr_getdetachstate(attributes, &raw mut state) };
+    }
+    state == libc::PTHREAD_CREATE_DETACHED
+}
+
+fn set_name(tid: Option<Tid>, name: *const c_char) {
+    if let Some(tid) = tid
+        && !name.is_null()
+    {
+        // SAFETY: the program's string.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().to_string();
+        registry::update(tid, |info| info.name = name);
+    }
+}
+
+interceptors! {
+    fn pthread_create(handle: *mut usize, attributes: Attributes, routine: usize, argument: *mut c_void) -> c_int = |real, pc| {
+        creates(handle, routine, argument, is_detached(attributes), pc, |routine, argument| {
+            real(handle, attributes, routine, argument)
+        })
+    }
+    fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int = |real, pc| {
+        let code = joins(thread, || real(thread, result));
+        if code == 0 && !result.is_null() {
+            writes(result, size_of::<usize>(), pc);
+        }
+        code
+    }
+    fn pthread_tryjoin_np(thread: usize, result: *mut *mut c_void) -> c_int = |real, pc| {
+        joins(thread, || real(thread, result))
+    }
+    fn pthread_timedjoin_np(thread: usize, result: *mut *mut c_void, until: Time) -> c_int = |real, pc| {
+        joins(thread, || real(thread, result, until))
+    }
+    fn pthread_clockjoin_np(thread: usize, result: *mut *mut c_void, clock: c_int, until: Time) -> c_int = |real, pc| {
+        joins(thread, || real(thread, result, clock, until))
+    }
+    fn pthread_detach(thread: usize) -> c_int = |real, pc| {
+        thread::with(|_, _| registry::detach(thread));
+        real(thread)
+    }
+    fn pthread_setname_np(thread: usize, name: *const c_char) -> c_int = |real, pc| {
+        thread::with(|_, _| set_name(registry::by_handle(thread), name));
+        real(thread, name)
+    }
+    fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int = |real, pc| {
+        if option == libc::PR_SET_NAME {
+            thread::with(|thread, _| set_name(Some(thread.tid), a as *const c_char));
+        }
+        real(option, a, b, c, d)
+    }
+
+    fn thrd_create(handle: *mut usize, routine: usize, argument: *mut c_void) -> c_int = |real, pc| {
+        creates(handle, routine, argument, false, pc, |routine, argument| {
+            real(handle, routine, argument)
+        })
+    }
+    fn thrd_join(thread: usize, result: *mut c_int) -> c_int = |real, pc| {
+        let code = joins(thread, || real(thread, result));
+        if code == 0 && !result.is_null() {
+            writes(result, size_of::<c_int>(), pc);
+        }
+        code
+    }
+    fn thrd_detach(thread: usize) -> c_int = |real, pc| {
+        thread::with(|_, _| registry::detach(thread));
+        real(thread)
+    }
+}
+
+/// Stops everybody else outside the runtime, forks, and lets them go on.
+pub(crate) fn forks(fork: impl FnOnce() -> libc::pid_t) -> libc::pid_t {
+    let own = tls::own();
+    let Some(me) = thread::with(|thread, _| thread.tid) else {
+        return fork();
+    };
+    // One fork at a time.
+    while tls::FORKING.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+        sys::futex_wait(&tls::FORKING, 1);
+    }
+    // After this, who does not see FORKING shows its depth.
+    let barrier = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED as usize;
+    // SAFETY: a command without memory arguments.
+    let _ = unsafe { sys::syscall(libc::SYS_membarrier, [barrier, 0, 0, 0, 0, 0]) };
+    registry::wait_until_outside(me);
+    let pid = fork();
+    tls::FORKING.store(0, Ordering::SeqCst);
+    if pid == 0 {
+        own.enter();
+        if let Some((thread, runtime)) = thread::current(own) {
+            // What the others did before the copy was made is in the child's past.
+            registry::bury_others(me, |other| {
+                runtime.analysis.end(&mut other.state);
+                runtime.analysis.join(&mut thread.state, &mut other.state);
+            });
+            crate::records::forked();
+        }
+        own.leave();
+    } else {
+        sys::futex_wake(tls::FORKING.as_ptr());
+    }
+    pid
+}

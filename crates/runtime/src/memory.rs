@@ -1,0 +1,216 @@
+//! The runtime's own memory, straight from the kernel; the program's malloc is never asked.
+//!
+//! Small blocks come from size classes, four to each power of two, cut from chunks; each class has a
+//! few shards so that threads seldom meet. Blocks beyond [`LARGEST_CLASS`] are mappings of their own: zeroed
+//! by the kernel, given back at once.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::lock::Spin;
+use crate::{sys, tls};
+
+const PAGE: usize = 4096;
+const CHUNK: usize = 64 * 1024;
+const LARGEST_CLASS: usize = 32 * 1024;
+const SMALLEST: usize = 16;
+/// 16 32 48 64 | 80 96 112 128 | 160 … | … 32768
+const CLASSES: usize = 40;
+const SHARDS: usize = 4;
+
+/// Class of a size: the first one that holds it.
+const fn class_of(size: usize) -> usize {
+    if size <= 64 {
+        return size.saturating_sub(1) / SMALLEST;
+    }
+    let above = size - 1;
+    let power = above.ilog2() as usize; // 2^power <= above
+    let quarter = (above >> (power - 2)) & 3;
+    4 + (power - 6) * 4 + quarter
+}
+
+/// Bytes in a block of `class`.
+const fn class_size(class: usize) -> usize {
+    if class < 4 {
+        return (class + 1) * SMALLEST;
+    }
+    let power = 6 + (class - 4) / 4;
+    let quarter = (class - 4) % 4;
+    (1 << power) + (quarter + 1) * (1 << (power - 2))
+}
+
+const _: () = {
+    assert!(class_size(CLASSES - 1) == LARGEST_CLASS);
+    let mut size = 1;
+    while size <= LARGEST_CLASS {
+        let class = class_of(size);
+        assert!(class_size(class) >= size);
+        assert!(class == 0 || class_size(class - 1) < size);
+        size += 1;
+    }
+};
+
+/// A list of free blocks, linked through their first word, and the chunk that new ones are cut from.
+#[derive(Debug)]
+struct Class {
+    free: *mut *mut u8,
+    fresh: *mut u8,
+    fresh_left: usize,
+}
+
+// SAFETY: the pointers are to memory that the class alone owns.
+unsafe impl Send for Class {}
+
+impl Class {
+    const fn new() -> Self {
+        Class {
+            free: ptr::null_mut(),
+            fresh: ptr::null_mut(),
+            fresh_left: 0,
+        }
+    }
+
+    /// A block, and whether it may hold old bytes.
+    fn take(&mut self, size: usize) -> (*mut u8, bool) {
+        if !self.free.is_null() {
+            let block = self.free;
+            // SAFETY: a free block's first word is the link, written by `give`.
+            self.free = unsafe { block.read() }.cast();
+            return (block.cast(), true);
+        }
+        if self.fresh_left < size {
+            let Some(chunk) = map_counted(CHUNK) else {
+                return (ptr::null_mut(), false);
+            };
+            self.fresh = chunk;
+            self.fresh_left = CHUNK;
+        }
+        let block = self.fresh;
+        // SAFETY: `size` bytes are left in the chunk.
+        self.fresh = unsafe { block.add(size) };
+        self.fresh_left -= size;
+        (block, false)
+    }
+
+    fn give(&mut self, block: *mut u8) {
+        let link: *mut *mut u8 = block.cast();
+        // SAFETY: every class holds a word, and the block is nobody's any more.
+        unsafe { link.write(self.free.cast()) };
+        self.free = link;
+    }
+}
+
+/// The allocator.
+#[derive(Debug)]
+pub struct Memory {
+    shards: [[Spin<Class>; CLASSES]; SHARDS],
+}
+
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes mapped for the runtime now.
+pub fn mapped() -> usize {
+    MAPPED.load(Ordering::Relaxed)
+}
+
+fn map_counted(bytes: usize) -> Option<*mut u8> {
+    let got = sys::map(bytes);
+    if got.is_some() {
+        MAPPED.fetch_add(bytes, Ordering::Relaxed);
+    }
+    got
+}
+
+impl Memory {
+    /// An allocator with nothing mapped.
+    pub const fn new() -> Self {
+        Memory {
+            shards: [const { [const { Spin::new(Class::new()) }; CLASSES] }; SHARDS],
+        }
+    }
+
+    /// Any shard will do; the address of the thread's own block tells threads apart cheaply.
+    fn shard(&self) -> &[Spin<Class>; CLASSES] {
+        let page = (tls::block() as usize >> 12) as u32;
+        &self.shards[(page.wrapping_mul(0x9E37_79B9) >> 30) as usize % SHARDS]
+    }
+
+    fn take(&self, layout: Layout) -> (*mut u8, bool) {
+        // Blocks of a power-of-two class inside a page-aligned chunk are aligned to their size.
+        let size = if layout.align() <= SMALLEST {
+            layout.size()
+        } else {
+            layout.size().max(layout.align()).next_power_of_two()
+        };
+        if size > LARGEST_CLASS || layout.align() > PAGE {
+            return (large(layout), false);
+        }
+        let class = class_of(size);
+        self.shard()[class].lock().take(class_size(class))
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn large(layout: Layout) -> *mut u8 {
+    let bytes = layout.size().next_multiple_of(PAGE);
+    if layout.align() <= PAGE {
+        return map_counted(bytes).unwrap_or(ptr::null_mut());
+    }
+    // Over-allocate and trim: rare.
+    let Some(start) = map_counted(bytes + layout.align()) else {
+        return ptr::null_mut();
+    };
+    let skip = start.align_offset(layout.align());
+    MAPPED.fetch_sub(layout.align(), Ordering::Relaxed);
+    // SAFETY: the mapping is `align` bytes longer than needed.
+    let aligned = unsafe { start.add(skip) };
+    if skip > 0 {
+        // SAFETY: the head is ours and unused.
+        unsafe { sys::unmap(start, skip) };
+    }
+    // SAFETY: still inside the mapping.
+    let end = unsafe { aligned.add(bytes) };
+    if layout.align() > skip {
+        // SAFETY: the tail is ours and unused.
+        unsafe { sys::unmap(end, layout.align() - skip) };
+    }
+    aligned
+}
+
+// SAFETY: blocks are disjoint, as large and as aligned as asked, and stay until deallocated.
+unsafe impl GlobalAlloc for Memory {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.take(layout).0
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let (block, old) = self.take(layout);
+        if old {
+            // SAFETY: the block holds at least `size` bytes.
+            unsafe { block.write_bytes(0, layout.size()) };
+        }
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let size = if layout.align() <= SMALLEST {
+            layout.size()
+        } else {
+            layout.size().max(layout.align()).next_power_of_two()
+        };
+        if size > LARGEST_CLASS || layout.align() > PAGE {
+            let bytes = layout.size().next_multiple_of(PAGE);
+            MAPPED.fetch_sub(bytes, Ordering::Relaxed);
+            // SAFETY: `take` made a mapping of its own for this layout.
+            unsafe { sys::unmap(block, bytes) };
+        } else {
+            self.shard()[class_of(size)].lock().give(block);
+        }
+    }
+}

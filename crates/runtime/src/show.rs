@@ -1,0 +1,19 @@
+//! A program that runs by itself shows its races at the end, through the tool that built it.
+
+use crate::{records, sys, thread};
+
+/// Tells the user where the records are, if `footrace run` does not already.
+pub fn at_exit() {
+    let Some(runtime) = thread::runtime() else {
+        return;
+    };
+    if records::count() == 0 || !runtime.options.records.is_empty() {
+        return;
+    }
+    let path = records::path();
+    sys::write_all(2, b"footrace: data races found, recorded in ");
+    sys::write_all(2, path.as_bytes());
+    sys::write_all(2, b"; show them with: footrace show ");
+    sys::write_all(2, path.as_bytes());
+    sys::write_all(2, b"\n");
+}

@@ -1,0 +1,369 @@
+//! The program's signal handlers run in the program's code, never in ours.
+//!
+//! In front of each handler stands [`front`]. If the signal came from outside (a timer, `kill`) while
+//! the thread was in the runtime, it waits in the thread's queue until the thread leaves. A fault of the
+//! thread's own doing (SIGSEGV and the like) can't wait: if it happened in the runtime, the runtime was
+//! touching the program's memory for it, and the handler runs at once.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use engine::SyncOp;
+use event::SyncId;
+
+use crate::real::interceptors;
+use crate::{atomic, sys, thread, tls};
+
+const SIGNALS: usize = 65;
+const WAITING: usize = 16;
+
+/// A handler of the program, as `sigaction` got it.
+struct Handler {
+    function: AtomicUsize,
+    flags: AtomicU32,
+    mask: AtomicU64,
+}
+
+static HANDLERS: [Handler; SIGNALS] = [const {
+    Handler {
+        function: AtomicUsize::new(libc::SIG_DFL),
+        flags: AtomicU32::new(0),
+        mask: AtomicU64::new(0),
+    }
+}; SIGNALS];
+
+/// Signals that wait. Filled by a signal handler while the thread is in the runtime, emptied by the
+/// thread when it leaves.
+pub struct Queue {
+    entries: [Option<libc::siginfo_t>; WAITING],
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Queue {
+            entries: [None; WAITING],
+        }
+    }
+}
+
+impl core::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let waiting = self.entries.iter().flatten().map(|info| info.si_signo);
+        f.debug_list().entries(waiting).finish()
+    }
+}
+
+impl Queue {
+    /// Like the kernel: of the ordinary signals one of each kind waits.
+    fn push(&mut self, info: libc::siginfo_t) {
+        let same = |entry: &Option<libc::siginfo_t>| {
+            entry.is_some_and(|old| old.si_signo == info.si_signo && info.si_signo < 32)
+        };
+        if self.entries.iter().any(same) {
+            return;
+        }
+        if let Some(free) = self.entries.iter_mut().find(|entry| entry.is_none()) {
+            *free = Some(info);
+        }
+    }
+
+    fn pop(&mut self) -> Option<libc::siginfo_t> {
+        let first = self.entries[0].take();
+        self.entries.rotate_left(1);
+        first
+    }
+}
+
+/// The channel of a signal: from `kill` and `sigaction` to the handler.
+fn channel(signal: c_int) -> SyncId {
+    SyncId(0x5100_0000_0000_0000 | signal as u64)
+}
+
+fn errno() -> *mut c_int {
+    unsafe extern "C" {
+        fn __errno_location() -> *mut c_int;
+    }
+    // SAFETY: libc's address of the thread's errno.
+    unsafe { __errno_location() }
+}
+
+/// A signal that the thread did not cause by what it just executed.
+fn from_outside(signal: c_int, code: c_int) -> bool {
+    let fault = matches!(
+        signal,
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL | libc::SIGTRAP | libc::SIGSYS
+    );
+    !fault || code <= 0
+}
+
+extern "C" fn front(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let own = tls::own();
+    let inside = own.depth.load(Ordering::Relaxed);
+    // SAFETY: the kernel's structure, alive until we return.
+    let details = unsafe { *info };
+    if inside != 0 && from_outside(signal, details.si_code) {
+        let thread = own.thread.load(Ordering::Relaxed);
+        if !thread.is_null() {
+            // SAFETY: the thread is the one we interrupted; nothing in the runtime touches the queue
+            // with signals waiting but `deliver`, which has left.
+            let queue = unsafe { &mut (*thread).signals };
+            queue.push(details);
+            own.pending.store(1, Ordering::Relaxed);
+            return;
+        }
+    }
+    // SAFETY: the thread's own.
+    let saved_errno = unsafe { *errno() };
+    if inside != 0 {
+        atomic::abandon(own);
+        own.depth.store(0, Ordering::Relaxed);
+    }
+    run(signal, info, context);
+    own.depth.store(inside, Ordering::Relaxed);
+    // SAFETY: the thread's own.
+    unsafe { *errno() = saved_errno };
+}
+
+fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let Some(handler) = HANDLERS.get(signal as usize) else {
+        return;
+    };
+    let function = handler.function.load(Ordering::Acquire);
+    if function == libc::SIG_DFL || function == libc::SIG_IGN {
+        return;
+    }
+    let flags = handler.flags.load(Ordering::Relaxed) as c_int;
+    if flags & libc::SA_RESETHAND != 0 {
+        handler.function.store(libc::SIG_DFL, Ordering::Release);
+    }
+    thread::with(|thread, runtime| {
+        let op = SyncOp::Receive(channel(signal));
+        runtime.analysis.sync(&mut thread.state, op);
+    });
+    let calling_context = tls::context();
+    if flags & libc::SA_SIGINFO != 0 {
+        type Full = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+        // SAFETY: with SA_SIGINFO the program gave a function of this type.
+        let function: Full = unsafe { core::mem::transmute::<usize, Full>(function) };
+        function(signal, info, context);
+    } else {
+        type Short = extern "C" fn(c_int);
+        // SAFETY: without SA_SIGINFO the program gave a function of this type.
+        let function: Short = unsafe { core::mem::transmute::<usize, Short>(function) };
+        function(signal);
+    }
+    tls::set_context(calling_context);
+}
+
+fn set_mask(how: c_int, mask: u64) -> u64 {
+    let mut old = 0u64;
+    let args = [
+        how as usize,
+        (&raw const mask) as usize,
+        (&raw mut old) as usize,
+        8,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel reads one word and writes one.
+    let _ = unsafe { sys::syscall(libc::SYS_rt_sigprocmask, args) };
+    old
+}
+
+/// Runs `f` with all signals blocked.
+pub fn without_signals<R>(f: impl FnOnce() -> R) -> R {
+    let old = set_mask(libc::SIG_SETMASK, u64::MAX);
+    let result = f();
+    set_mask(libc::SIG_SETMASK, old);
+    result
+}
+
+/// The thread has left the runtime and signals wait: now they run.
+#[cold]
+pub fn deliver(own: &tls::Block) {
+    own.pending.store(0, Ordering::Relaxed);
+    let thread = own.thread.load(Ordering::Relaxed);
+    if thread.is_null() {
+        return;
+    }
+    loop {
+        // The queue is shared with `front` on this very thread.
+        let next = without_signals(|| {
+            // SAFETY: the calling thread's own, and no handler can come in between.
+            let queue = unsafe { &mut (*thread).signals };
+            queue.pop()
+        });
+        let Some(mut info) = next else { return };
+        let signal = info.si_signo;
+        let bit = 1u64 << ((signal - 1) & 63);
+        let mask = HANDLERS[signal as usize & 63].mask.load(Ordering::Relaxed) | bit;
+        let old = set_mask(libc::SIG_BLOCK, mask);
+        let mut context = core::mem::MaybeUninit::<libc::ucontext_t>::zeroed();
+        // SAFETY: the thread's own.
+        let saved_errno = unsafe { *errno() };
+        run(signal, &raw mut info, context.as_mut_ptr().cast());
+        // SAFETY: the thread's own.
+        unsafe { *errno() = saved_errno };
+        set_mask(libc::SIG_SETMASK, old);
+    }
+}
+
+fn describe(signal: usize, action: &mut libc::sigaction) {
+    let handler = &HANDLERS[signal];
+    action.sa_sigaction = handler.function.load(Ordering::Acquire);
+    action.sa_flags = handler.flags.load(Ordering::Relaxed) as c_int;
+}
+
+fn send(signal: c_int) {
+    thread::with(|thread, runtime| {
+        let op = SyncOp::Send(channel(signal));
+        runtime.analysis.sync(&mut thread.state, op);
+    });
+}
+
+fn mask_word(set: &libc::sigset_t) -> u64 {
+    // SAFETY: a signal set is larger than a word and begins with signals 1 to 64.
+    unsafe { *(&raw const *set).cast::<u64>() }
+}
+
+/// Installs `new` (if any) with [`front`] before it, and says what was there before.
+fn install(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+    real: impl Fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int,
+) -> c_int {
+    let number = signal as usize;
+    if number == 0 || number >= SIGNALS {
+        return real(signal, new, old);
+    }
+    let mut previous = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all zeros is a valid structure.
+    let mut before = unsafe { previous.assume_init() };
+    describe(number, &mut before);
+    // SAFETY: null or the program's structure.
+    let result = match unsafe { new.as_ref() } {
+        None => real(signal, new, previous.as_mut_ptr()),
+        Some(new) if new.sa_sigaction == libc::SIG_DFL || new.sa_sigaction == libc::SIG_IGN => {
+            let result = real(signal, new, previous.as_mut_ptr());
+            if result == 0 {
+                HANDLERS[number].function.store(new.sa_sigaction, Ordering::Release);
+            }
+            result
+        }
+        Some(new) => {
+            send(signal);
+            let handler = &HANDLERS[number];
+            let mut ours = *new;
+            ours.sa_sigaction = front as *const () as usize;
+            ours.sa_flags |= libc::SA_SIGINFO;
+            // The table first: the signal may come at once.
+            handler.flags.store(new.sa_flags as u32, Ordering::Relaxed);
+            handler.mask.store(mask_word(&new.sa_mask), Ordering::Relaxed);
+            handler.function.store(new.sa_sigaction, Ordering::Release);
+            let result = real(signal, &raw const ours, previous.as_mut_ptr());
+            if result != 0 {
+                handler.function.store(before.sa_sigaction, Ordering::Release);
+                handler.flags.store(before.sa_flags as u32, Ordering::Relaxed);
+            }
+            result
+        }
+    };
+    // SAFETY: null or the program's structure.
+    if result == 0 && let Some(old) = unsafe { old.as_mut() } {
+        // SAFETY: filled by the real function, or zeros.
+        *old = unsafe { previous.assume_init() };
+        if old.sa_sigaction == front as *const () as usize {
+            old.sa_sigaction = before.sa_sigaction;
+            old.sa_flags = before.sa_flags;
+        }
+    }
+    result
+}
+
+/// `signal` and its relatives, in terms of `sigaction`.
+fn simple(signal: c_int, handler: usize, flags: c_int) -> usize {
+    let mut new = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all zeros is a valid structure.
+    let mut old = unsafe { new.assume_init() };
+    // SAFETY: all zeros is a valid structure.
+    let action = unsafe { new.assume_init_mut() };
+    action.sa_sigaction = handler;
+    action.sa_flags = flags;
+    let result = install(signal, action, &raw mut old, |signal, new, old| {
+        // SAFETY: three valid arguments.
+        unsafe { (real::sigaction.get())(signal, new, old) }
+    });
+    if result == 0 {
+        old.sa_sigaction
+    } else {
+        libc::SIG_ERR
+    }
+}
+
+interceptors! {
+    fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int = |real, pc| {
+        install(signal, new, old, real)
+    }
+    fn signal(signal: c_int, handler: usize) -> usize = |real, pc| {
+        simple(signal, handler, libc::SA_RESTART)
+    }
+    fn bsd_signal(signal: c_int, handler: usize) -> usize = |real, pc| {
+        simple(signal, handler, libc::SA_RESTART)
+    }
+    fn sysv_signal(signal: c_int, handler: usize) -> usize = |real, pc| {
+        simple(signal, handler, libc::SA_RESETHAND | libc::SA_NODEFER)
+    }
+    fn kill(process: libc::pid_t, signal: c_int) -> c_int = |real, pc| {
+        send(signal);
+        real(process, signal)
+    }
+    fn raise(signal: c_int) -> c_int = |real, pc| {
+        send(signal);
+        real(signal)
+    }
+    fn pthread_kill(thread: usize, signal: c_int) -> c_int = |real, pc| {
+        send(signal);
+        real(thread, signal)
+    }
+    fn tgkill(group: libc::pid_t, thread: libc::pid_t, signal: c_int) -> c_int = |real, pc| {
+        send(signal);
+        real(group, thread, signal)
+    }
+    fn sigqueue(process: libc::pid_t, signal: c_int, value: usize) -> c_int = |real, pc| {
+        send(signal);
+        real(process, signal, value)
+    }
+    fn pthread_sigqueue(thread: usize, signal: c_int, value: usize) -> c_int = |real, pc| {
+        send(signal);
+        real(thread, signal, value)
+    }
+    fn sigwait(set: *const libc::sigset_t, signal: *mut c_int) -> c_int = |real, pc| {
+        let result = real(set, signal);
+        if result == 0 {
+            // SAFETY: the real function wrote it.
+            received(unsafe { *signal });
+        }
+        result
+    }
+    fn sigwaitinfo(set: *const libc::sigset_t, info: *mut libc::siginfo_t) -> c_int = |real, pc| {
+        let result = real(set, info);
+        received(result);
+        result
+    }
+    fn sigtimedwait(set: *const libc::sigset_t, info: *mut libc::siginfo_t, timeout: *const libc::timespec) -> c_int = |real, pc| {
+        let result = real(set, info, timeout);
+        received(result);
+        result
+    }
+}
+
+/// A signal was taken without a handler.
+fn received(signal: c_int) {
+    if signal > 0 {
+        thread::with(|thread, runtime| {
+            let op = SyncOp::Receive(channel(signal));
+            runtime.analysis.sync(&mut thread.state, op);
+        });
+    }
+}

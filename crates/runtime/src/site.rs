@@ -1,0 +1,229 @@
+//! Where an event comes from: [`Site`]s name a call stack and the locks held there.
+//!
+//! A stack is met by its *key*, the calling-context hash and the return address, long before it is
+//! unwound: the thread's own cache, then the shared table know the key's site. Only a new key costs a
+//! walk. Stacks and lock sets are paths in two tries, so that equal ones have equal numbers and common parts
+//! are kept once.
+//!
+//! A program can have more contexts than memory (recursion) or more locks than anybody wants to tell apart.
+//! Beyond [`MANY`] sites the lock set is left out, beyond [`TOO_MANY`] a stack is its innermost frame.
+//! What is recorded is true either way.
+
+use alloc::vec::Vec;
+use event::Site;
+
+use crate::lock::Spin;
+use crate::table::{Append, Index, mix};
+use crate::unwind;
+
+const MANY: u32 = 1 << 20;
+const TOO_MANY: u32 = 1 << 21;
+const SHARDS: usize = 16;
+
+/// A node of the stack trie; 0 is the empty stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StackId(pub u32);
+
+/// A node of the lock-set trie; 0 is the empty set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LockSetId(pub u32);
+
+/// A lock in a set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeldLock {
+    /// Its address.
+    pub address: u64,
+    /// Held with other readers?
+    pub shared: bool,
+    /// Where it was taken.
+    pub stack: StackId,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Frame {
+    /// The callers.
+    outer: StackId,
+    pc: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct SetNode {
+    /// The set without this lock.
+    rest: LockSetId,
+    lock: HeldLock,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    stack: StackId,
+    locks: LockSetId,
+}
+
+/// A list of distinct things and the way back from a thing to its number. Numbers start at 1.
+struct Interned<T> {
+    list: Append<T>,
+    index: [Spin<Index>; SHARDS],
+}
+
+impl<T: Copy + PartialEq> Interned<T> {
+    const fn new() -> Self {
+        Interned {
+            list: Append::new(),
+            index: [const { Spin::new(Index::new()) }; SHARDS],
+        }
+    }
+
+    fn number(&self, hash: u64, thing: T) -> u32 {
+        let mut index = self.index[(hash >> 60) as usize % SHARDS].lock();
+        let known = index.find(hash, |n| self.list.get(n - 1) == Some(thing));
+        known.unwrap_or_else(|| {
+            let number = self.list.push(thing) + 1;
+            index.insert(hash, number);
+            number
+        })
+    }
+
+    fn get(&self, number: u32) -> Option<T> {
+        self.list.get(number.checked_sub(1)?)
+    }
+}
+
+static FRAMES: Interned<Frame> = Interned::new();
+static SETS: Interned<SetNode> = Interned::new();
+static PLACES: Interned<Place> = Interned::new();
+/// From keys to sites.
+static KEYS: [Spin<Index>; SHARDS] = [const { Spin::new(Index::new()) }; SHARDS];
+
+/// The number of a stack, given innermost first.
+fn stack_id(frames: &[u64]) -> StackId {
+    frames.iter().rev().fold(StackId(0), |outer, &pc| {
+        let hash = mix(u64::from(outer.0) + 1, pc);
+        StackId(FRAMES.number(hash, Frame { outer, pc }))
+    })
+}
+
+/// The set `rest` with `lock` added.
+pub fn with_lock(rest: LockSetId, mut lock: HeldLock) -> LockSetId {
+    if SETS.list.len() > MANY {
+        lock.address = 0;
+    }
+    let hash = mix(
+        mix(u64::from(rest.0) + 1, lock.address),
+        u64::from(lock.stack.0) << 1 | u64::from(lock.shared),
+    );
+    LockSetId(SETS.number(hash, SetNode { rest, lock }))
+}
+
+/// The set without the lock that was added last.
+pub fn without_last(set: LockSetId) -> LockSetId {
+    SETS.get(set.0).map_or(LockSetId(0), |node| node.rest)
+}
+
+fn place_site(place: Place) -> Site {
+    let hash = mix(u64::from(place.stack.0) + 1, u64::from(place.locks.0) + 1);
+    Site(PLACES.number(hash, place))
+}
+
+/// A site of a stack without locks, for events that the runtime makes up.
+pub fn bare(stack: StackId) -> Site {
+    place_site(Place {
+        stack,
+        locks: LockSetId(0),
+    })
+}
+
+const CACHE: usize = 256;
+
+/// What a thread remembers of the keys it met last.
+#[derive(Debug)]
+pub struct SiteCache {
+    entries: [(u64, Site); CACHE],
+    frames: [u64; unwind::MAX_FRAMES],
+}
+
+impl SiteCache {
+    /// Nothing remembered.
+    pub const fn new() -> Self {
+        SiteCache {
+            entries: [(0, Site(0)); CACHE],
+            frames: [0; unwind::MAX_FRAMES],
+        }
+    }
+
+    /// The site of an event: `context` is the calling-context hash (0 if unknown), `pc` the return
+    /// address into the program, `locks` what is held.
+    #[inline]
+    pub fn site(&mut self, context: u64, pc: usize, locks: LockSetId) -> Site {
+        if context == 0 {
+            return self.unknown_context(pc, locks);
+        }
+        let key = mix(context, (pc as u64) ^ u64::from(locks.0) << 48) | 1;
+        let slot = (key >> 20) as usize % CACHE;
+        let (known, site) = self.entries[slot];
+        if known == key {
+            return site;
+        }
+        let site = self.shared(key, pc, locks);
+        self.entries[slot] = (key, site);
+        site
+    }
+
+    #[cold]
+    fn shared(&mut self, key: u64, pc: usize, locks: LockSetId) -> Site {
+        let shard = &KEYS[(key >> 60) as usize % SHARDS];
+        let known = shard.lock().find(key, |_| true);
+        if let Some(site) = known {
+            return Site(site);
+        }
+        let site = self.unknown_context(pc, locks);
+        let mut index = shard.lock();
+        if index.find(key, |_| true).is_none() {
+            index.insert(key, site.0);
+        }
+        site
+    }
+
+    #[cold]
+    fn unknown_context(&mut self, pc: usize, mut locks: LockSetId) -> Site {
+        let many = PLACES.list.len();
+        if many > MANY {
+            locks = LockSetId(0);
+        }
+        let count = if many > TOO_MANY {
+            self.frames[0] = pc as u64 - 1;
+            1
+        } else {
+            unwind::capture(pc, &mut self.frames)
+        };
+        let stack = stack_id(&self.frames[..count]);
+        place_site(Place { stack, locks })
+    }
+}
+
+/// The stack of a site.
+pub fn stack_of(site: Site) -> StackId {
+    PLACES.get(site.0).map_or(StackId(0), |place| place.stack)
+}
+
+/// The addresses of a stack, innermost first.
+pub fn frames(stack: StackId) -> Vec<u64> {
+    let mut pcs = Vec::new();
+    let mut at = stack;
+    while let Some(frame) = FRAMES.get(at.0) {
+        pcs.push(frame.pc);
+        at = frame.outer;
+    }
+    pcs
+}
+
+/// The locks held at a site, outermost first.
+pub fn locks(site: Site) -> Vec<HeldLock> {
+    let mut held = Vec::new();
+    let mut at = PLACES.get(site.0).map_or(LockSetId(0), |place| place.locks);
+    while let Some(node) = SETS.get(at.0) {
+        held.push(node.lock);
+        at = node.rest;
+    }
+    held.reverse();
+    held
+}

@@ -1,0 +1,132 @@
+//! The first thing that happens in the process: before any constructor, the loader calls [`begin`].
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::analysis::{self, Analysis};
+use crate::options::Options;
+use crate::thread::{RUNTIME, Runtime, runtime};
+use crate::{intercept, modules, sys, thread, tls};
+
+/// The environment, as the process got it.
+static ENVIRONMENT: AtomicPtr<*const c_char> = AtomicPtr::new(core::ptr::null_mut());
+
+type Begin = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
+
+#[used]
+#[cfg_attr(footrace_image, unsafe(link_section = ".preinit_array"))]
+static BEGIN: Begin = begin;
+
+extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
+    ENVIRONMENT.store(environment.cast_mut(), Ordering::Relaxed);
+    start();
+}
+
+/// A variable of the environment.
+pub fn variable(name: &str) -> Option<String> {
+    let mut at = ENVIRONMENT.load(Ordering::Relaxed).cast_const();
+    while !at.is_null() {
+        // SAFETY: the list ends with a null pointer, which ends the loop.
+        let entry = unsafe { at.read() };
+        if entry.is_null() {
+            return None;
+        }
+        // SAFETY: the kernel's strings are NUL-terminated.
+        let entry = unsafe { CStr::from_ptr(entry) }.to_string_lossy();
+        if let Some((key, value)) = entry.split_once('=')
+            && key == name
+        {
+            return Some(value.to_string());
+        }
+        at = at.wrapping_add(1);
+    }
+    None
+}
+
+/// Starts the runtime, once.
+pub fn start() {
+    if runtime().is_some() {
+        return;
+    }
+    let own = tls::own();
+    // Nothing that libc does for us now is an event.
+    own.depth.store(1, Ordering::Relaxed);
+    intercept::resolve();
+    engine::set_yield(sys::yield_now);
+    let text = variable("FOOTRACE_OPTIONS").unwrap_or_default();
+    let options = match Options::parse(&text) {
+        Ok(options) => options,
+        Err(error) => sys::die(&format!("FOOTRACE_OPTIONS: {error}")),
+    };
+    let placement = modules::placement();
+    let name = if options.detector.is_empty() {
+        analysis::default_for(placement.as_deref().unwrap_or("all"))
+    } else {
+        options.detector.as_str()
+    };
+    check_placement(name, placement.as_deref());
+    let Some(analysis) = Analysis::new(name) else {
+        sys::die(&format!("detector `{name}` is not part of this runtime"));
+    };
+    // SAFETY: a command without memory arguments.
+    let _ = unsafe {
+        let register = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED as usize;
+        sys::syscall(libc::SYS_membarrier, [register, 0, 0, 0, 0, 0])
+    };
+    let runtime = Box::new(Runtime { analysis, options });
+    RUNTIME.store(Box::into_raw(runtime), Ordering::Release);
+    own.depth.store(0, Ordering::Relaxed);
+    intercept::threads::first_thread();
+    intercept::exit::prepare();
+}
+
+/// Ends the process if the checks in it are not those that the detector needs.
+fn check_placement(detector: &str, placement: Option<&str>) {
+    let needed = analysis::placement(detector);
+    if let Some(placement) = placement
+        && placement != needed
+    {
+        sys::die(&format!(
+            "detector `{detector}` needs checks placed as `{needed}`, but the program was linked with `{placement}`; \
+             link it again with -ffootrace={needed}, or choose another detector"
+        ));
+    }
+}
+
+/// Every instrumented module calls this before its other constructors.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __footrace_init(note: *const c_char) {
+    start();
+    let own = tls::own();
+    if note.is_null() || !own.enter() {
+        return;
+    }
+    // SAFETY: the module's note, NUL-terminated.
+    let note = unsafe { CStr::from_ptr(note) }.to_string_lossy();
+    let field = |key: &str| {
+        let mut words = note.split(' ').filter_map(|word| word.split_once('='));
+        words.find(|(name, _)| *name == key).map(|(_, value)| value)
+    };
+    if field("abi") != Some(abi::VERSION.to_string().as_str()) {
+        sys::die(&format!(
+            "a module was built for another version of footrace (`{note}`, this is abi={}); build it again",
+            abi::VERSION
+        ));
+    }
+    if let Some(runtime) = runtime() {
+        check_placement(runtime.analysis.name(), field("placement"));
+    }
+    own.leave();
+}
+
+/// Runs `f(argument)` as the program's code on a thread of the program: outside.
+pub fn call(f: usize, argument: *mut c_void) -> *mut c_void {
+    type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
+    // SAFETY: the program gave us a function of this type.
+    let f = unsafe { core::mem::transmute::<usize, Routine>(f) };
+    let _ = thread::runtime();
+    f(argument)
+}

@@ -1,0 +1,161 @@
+//! System calls without libc: the program may have replaced any libc function, and some of ours
+//! stand in front of libc's.
+
+use core::arch::asm;
+
+/// A system call's result: the value, or the error number.
+pub type Result<T> = core::result::Result<T, Errno>;
+
+/// An error number of the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Errno(pub i32);
+
+/// Performs system call `number`.
+///
+/// # Safety
+/// As the system call itself.
+pub unsafe fn syscall(number: i64, args: [usize; 6]) -> Result<usize> {
+    let result: isize;
+    // SAFETY: the kernel preserves every register but rax, rcx and r11; the rest is the caller's promise.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") args[0],
+            in("rsi") args[1],
+            in("rdx") args[2],
+            in("r10") args[3],
+            in("r8") args[4],
+            in("r9") args[5],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack)
+        );
+    }
+    if (-4095..0).contains(&result) {
+        Err(Errno(-result as i32))
+    } else {
+        Ok(result as usize)
+    }
+}
+
+/// Fresh zeroed memory, or `None` if the kernel has none.
+pub fn map(bytes: usize) -> Option<*mut u8> {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
+    // SAFETY: a new anonymous mapping touches nobody's memory.
+    let got = unsafe {
+        syscall(
+            libc::SYS_mmap,
+            [0, bytes, protection, flags, usize::MAX, 0],
+        )
+    };
+    got.ok().map(|p| p as *mut u8)
+}
+
+/// Gives `bytes` at `start` back to the kernel.
+///
+/// # Safety
+/// The range came from [`map`] and nothing refers to it any more.
+pub unsafe fn unmap(start: *mut u8, bytes: usize) {
+    // SAFETY: by the caller's promise.
+    let _ = unsafe { syscall(libc::SYS_munmap, [start as usize, bytes, 0, 0, 0, 0]) };
+}
+
+/// Writes all of `bytes` to `fd`; false if the file took less.
+pub fn write_all(fd: i32, mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        let args = [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0];
+        // SAFETY: the kernel reads `bytes` only.
+        match unsafe { syscall(libc::SYS_write, args) } {
+            Ok(0) => return false,
+            Ok(n) => bytes = &bytes[n.min(bytes.len())..],
+            Err(Errno(libc::EINTR | libc::EAGAIN)) => {}
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// Reads from `fd` at its position; 0 at the end or on an error.
+pub fn read(fd: i32, into: &mut [u8]) -> usize {
+    loop {
+        let args = [fd as usize, into.as_mut_ptr() as usize, into.len(), 0, 0, 0];
+        // SAFETY: the kernel writes into `into` only.
+        match unsafe { syscall(libc::SYS_read, args) } {
+            Ok(n) => return n,
+            Err(Errno(libc::EINTR)) => {}
+            Err(_) => return 0,
+        }
+    }
+}
+
+/// Opens the file at a NUL-terminated path.
+pub fn open(path: &core::ffi::CStr, flags: i32, mode: u32) -> Result<i32> {
+    let args = [
+        libc::AT_FDCWD as usize,
+        path.as_ptr() as usize,
+        flags as usize,
+        mode as usize,
+        0,
+        0,
+    ];
+    // SAFETY: the path is NUL-terminated.
+    unsafe { syscall(libc::SYS_openat, args) }.map(|fd| fd as i32)
+}
+
+/// Closes `fd`.
+pub fn close(fd: i32) {
+    // SAFETY: only called with descriptors of our own.
+    let _ = unsafe { syscall(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// This process.
+pub fn pid() -> u32 {
+    // SAFETY: no effects.
+    unsafe { syscall(libc::SYS_getpid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// The parent process.
+pub fn parent_pid() -> u32 {
+    // SAFETY: no effects.
+    unsafe { syscall(libc::SYS_getppid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// Lets somebody else run.
+pub fn yield_now() {
+    // SAFETY: no effects on memory.
+    let _ = unsafe { syscall(libc::SYS_sched_yield, [0; 6]) };
+}
+
+/// Sleeps while `*word == expected`, until woken.
+pub fn futex_wait(word: &core::sync::atomic::AtomicU32, expected: u32) {
+    let op = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let args = [word.as_ptr() as usize, op, expected as usize, 0, 0, 0];
+    // SAFETY: the kernel only reads the word.
+    let _ = unsafe { syscall(libc::SYS_futex, args) };
+}
+
+/// Wakes everybody who sleeps on `word`.
+pub fn futex_wake(word: *const u32) {
+    let op = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let args = [word as usize, op, i32::MAX as usize, 0, 0, 0];
+    // SAFETY: the kernel only compares the address.
+    let _ = unsafe { syscall(libc::SYS_futex, args) };
+}
+
+/// Ends the process at once.
+pub fn exit_now(code: i32) -> ! {
+    loop {
+        // SAFETY: ends the process.
+        let _ = unsafe { syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Ends the process the way `abort` does, with nothing of the program run.
+pub fn die(message: &str) -> ! {
+    write_all(2, b"footrace: ");
+    write_all(2, message.as_bytes());
+    write_all(2, b"\n");
+    exit_now(2)
+}

@@ -1,0 +1,178 @@
+//! What the runtime knows of a thread, and how an event finds its thread.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use event::{Site, SyncId, Tid};
+
+use crate::analysis::{Analysis, State};
+use crate::options::Options;
+use crate::signal::Queue;
+use crate::site::{self, HeldLock, LockSetId, SiteCache, StackId};
+use crate::{records, registry, tls};
+
+/// The one runtime of the process.
+#[derive(Debug)]
+pub struct Runtime {
+    /// The detector.
+    pub analysis: Analysis,
+    /// The user's choices.
+    pub options: Options,
+}
+
+/// Null until [`crate::start`] is done.
+pub static RUNTIME: AtomicPtr<Runtime> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The runtime, once it has started.
+#[inline(always)]
+pub fn runtime() -> Option<&'static Runtime> {
+    // SAFETY: set once, never taken away.
+    unsafe { RUNTIME.load(Ordering::Acquire).as_ref() }
+}
+
+const SET_CACHE: usize = 16;
+
+/// The locks that a thread holds.
+#[derive(Debug, Default)]
+struct Held {
+    /// Outermost first; a lock taken twice is in here twice.
+    locks: Vec<HeldLock>,
+    set: LockSetId,
+    /// Sets met last, by what they are made of.
+    cache: [Option<(LockSetId, HeldLock, LockSetId)>; SET_CACHE],
+}
+
+impl Held {
+    fn push(&mut self, lock: HeldLock) {
+        self.locks.push(lock);
+        let slot = (lock.address >> 4 ^ u64::from(lock.stack.0)) as usize % SET_CACHE;
+        if let Some((rest, known, set)) = self.cache[slot]
+            && (rest, known) == (self.set, lock)
+        {
+            self.set = set;
+            return;
+        }
+        let set = site::with_lock(self.set, lock);
+        self.cache[slot] = Some((self.set, lock, set));
+        self.set = set;
+    }
+
+    fn remove(&mut self, address: u64) {
+        let Some(at) = self.locks.iter().rposition(|lock| lock.address == address) else {
+            return;
+        };
+        if at + 1 == self.locks.len() {
+            self.locks.pop();
+            self.set = site::without_last(self.set);
+        } else {
+            self.locks.remove(at);
+            self.set = LockSetId(0);
+            for lock in core::mem::take(&mut self.locks) {
+                self.push(lock);
+            }
+        }
+    }
+}
+
+/// A thread of the program. Only its own thread touches it, until it has ended.
+#[derive(Debug)]
+pub struct Thread {
+    /// Its number, never used again.
+    pub tid: Tid,
+    /// The detector's part.
+    pub state: State,
+    sites: SiteCache,
+    held: Held,
+    /// Nested requests not to look at reads, and at writes.
+    pub ignore: [u32; 2],
+    /// Initialisers that `pthread_once` is about to run, innermost last.
+    pub once: Vec<usize>,
+    /// Signals that arrived while the thread was in the runtime.
+    pub signals: Queue,
+}
+
+impl Thread {
+    /// A thread whose detector state is `state`.
+    pub fn new(tid: Tid, state: State) -> Box<Self> {
+        Box::new(Thread {
+            tid,
+            state,
+            sites: SiteCache::new(),
+            held: Held::default(),
+            ignore: [0; 2],
+            once: Vec::new(),
+            signals: Queue::default(),
+        })
+    }
+
+    /// The site of an event whose entry point returns to `pc`.
+    #[inline]
+    pub fn site(&mut self, pc: usize) -> Site {
+        self.sites.site(tls::context(), pc, self.held.set)
+    }
+
+    /// The stack alone, for locks and creations.
+    #[inline]
+    pub fn stack(&mut self, pc: usize) -> StackId {
+        site::stack_of(self.sites.site(tls::context(), pc, LockSetId(0)))
+    }
+
+    /// The thread holds the lock from now on.
+    pub fn locked(&mut self, lock: SyncId, shared: bool, pc: usize) {
+        let stack = self.stack(pc);
+        self.held.push(HeldLock {
+            address: lock.0,
+            shared,
+            stack,
+        });
+    }
+
+    /// The thread no longer holds the lock.
+    pub fn unlocked(&mut self, lock: SyncId) {
+        self.held.remove(lock.0);
+    }
+}
+
+/// Runs `f` for the calling thread, or does nothing: before the runtime has started, after the thread's
+/// last event, and when the thread is inside the runtime already.
+#[inline(always)]
+pub fn with<R>(f: impl FnOnce(&mut Thread, &'static Runtime) -> R) -> Option<R> {
+    let own = tls::own();
+    if !own.enter() {
+        return None;
+    }
+    let result = current(own).map(|(thread, runtime)| f(thread, runtime));
+    own.leave();
+    result
+}
+
+/// The calling thread's state. The caller has entered.
+#[inline(always)]
+pub fn current(own: &'static tls::Block) -> Option<(&'static mut Thread, &'static Runtime)> {
+    let runtime = runtime()?;
+    let mut thread = own.thread.load(Ordering::Relaxed);
+    if thread.is_null() {
+        thread = attach(own, runtime)?;
+    }
+    // SAFETY: the thread is ours alone, and `depth` keeps us from coming here twice.
+    Some((unsafe { &mut *thread }, runtime))
+}
+
+/// A thread that nobody announced: the first one, or one made behind our back.
+#[cold]
+fn attach(own: &'static tls::Block, runtime: &'static Runtime) -> Option<*mut Thread> {
+    if own.ended.load(Ordering::Relaxed) != 0 {
+        return None;
+    }
+    let tid = registry::announce(None, Site(0));
+    let thread = Box::into_raw(Thread::new(tid, runtime.analysis.root(tid)));
+    own.thread.store(thread, Ordering::Relaxed);
+    registry::started(thread);
+    Some(thread)
+}
+
+/// Where found races go.
+pub fn found(race: &engine::Race) {
+    records::found(race);
+}
