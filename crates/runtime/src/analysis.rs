@@ -19,6 +19,11 @@ macro_rules! detectors {
             }
         }
 
+        /// The detector to use if the user names none: the first one for that placement.
+        pub fn default_for(place: &str) -> &'static str {
+            NAMES.iter().find(|name| placement(name) == place).unwrap_or(&"fasttrack")
+        }
+
         /// A detector.
         #[derive(Debug)]
         #[allow(missing_docs, clippy::large_enum_variant, reason = "there is one in a process")]
@@ -123,6 +128,6 @@ macro_rules! detectors {
 }
 
 detectors! {
-    "fasttrack" => FastTrack(engine::FastTrack) = engine::FastTrack::new(), placement "all";
-    "djit" => Djit(engine::Djit) = engine::Djit::new(), placement "all";
+    "fasttrack" => FastTrack(engine::FastTrack) = engine::FastTrack::default(), placement "all";
+    "djit" => Djit(engine::Djit) = engine::Djit::default(), placement "all";
 }

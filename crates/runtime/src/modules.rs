@@ -119,3 +119,37 @@ fn find_build_id(mut notes: &[u8]) -> Option<String> {
         notes = notes.get(start + (size as usize).next_multiple_of(4)..)?;
     }
 }
+
+/// How the executable's checks are placed, from its note; none if it was not instrumented.
+pub fn placement() -> Option<String> {
+    extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+        // SAFETY: the loader's structure, alive during the call.
+        let info = unsafe { &*info };
+        // SAFETY: the option of the caller below.
+        let placement = unsafe { &mut *data.cast::<Option<String>>() };
+        for at in 0..usize::from(info.dlpi_phnum) {
+            // SAFETY: the table has `dlpi_phnum` entries.
+            let header = unsafe { &*info.dlpi_phdr.add(at) };
+            if header.p_type == libc::PT_NOTE && placement.is_none() {
+                let start = (info.dlpi_addr + header.p_vaddr) as *const u8;
+                // SAFETY: the note segment is mapped for reading.
+                let notes = unsafe { core::slice::from_raw_parts(start, header.p_memsz as usize) };
+                *placement = find_placement(notes);
+            }
+        }
+        1
+    }
+    let mut placement: Option<String> = None;
+    // SAFETY: `first` gets a pointer to `placement`.
+    unsafe { dl_iterate_phdr(first, (&raw mut placement).cast()) };
+    placement
+}
+
+/// The word after `placement=` in the line that begins with `footrace abi=`.
+fn find_placement(notes: &[u8]) -> Option<String> {
+    let line = notes.windows(13).position(|w| w == b"footrace abi=")?;
+    let line = notes[line..].split(|&byte| byte == 0).next()?;
+    let line = core::str::from_utf8(line).ok()?;
+    let mut words = line.split(' ');
+    words.find_map(|word| word.strip_prefix("placement=").map(ToString::to_string))
+}

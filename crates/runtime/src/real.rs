@@ -112,6 +112,7 @@ macro_rules! interceptors {
             $(real::$name.resolve();)*
         }
         $(
+            #[allow(non_snake_case, reason = "libc's names")]
             #[unsafe(export_name = concat!("__interceptor_", stringify!($name)))]
             unsafe extern "C" fn $name($($arg: $type),*) $(-> $ret)? {
                 #[allow(unused_variables)]

@@ -128,6 +128,13 @@ impl Thread {
         });
     }
 
+    /// Does the thread hold the lock together with other readers?
+    pub fn holds_shared(&self, lock: SyncId) -> bool {
+        let mut held = self.held.locks.iter().rev();
+        held.find(|held| held.address == lock.0)
+            .is_some_and(|held| held.shared)
+    }
+
     /// The thread no longer holds the lock.
     pub fn unlocked(&mut self, lock: SyncId) {
         self.held.remove(lock.0);
