@@ -76,5 +76,6 @@ pub(crate) fn dist() -> Result<PathBuf, String> {
     for (_, file, name) in LIBRARIES {
         copy(&built.join(file), &root.join("lib").join(name))?;
     }
+    crate::image::build(&workspace, &target, &root.join("lib"))?;
     Ok(root)
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod dist;
+mod image;
 
 fn main() {
     let command = std::env::args().nth(1).unwrap_or_default();

@@ -40,7 +40,7 @@ mod model;
 mod read;
 mod write;
 
-pub use model::{Access, Block, Lock, Location, Module, Process, Race, Stack, Thread};
+pub use model::{Access, Block, Location, Lock, Module, Process, Race, Stack, Thread};
 pub use read::{BadRecord, Reader};
 
 /// The format's version, in the first line of every file.

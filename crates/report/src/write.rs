@@ -5,8 +5,8 @@ use core::fmt::{self, Write};
 
 use event::AccessKind;
 
-use crate::model::{Access, Block, Location, Module, Process, Race, Stack, Thread};
 use crate::VERSION;
+use crate::model::{Access, Block, Location, Module, Process, Race, Stack, Thread};
 
 /// Text in bytes; never fails.
 struct Text<'a>(&'a mut Vec<u8>);

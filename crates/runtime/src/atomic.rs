@@ -89,7 +89,7 @@ unsafe extern "C" fn __footrace_atomic_end(address: *const u8, size: u32, kind: 
         // The operation happened unseen: within the runtime, or a fault handler came between.
         return;
     }
-    if let Some((thread, runtime)) = thread::current(own) {
+    if let Some((thread, runtime)) = thread::current() {
         let site = thread.site(pc);
         let op = operation(kind, order);
         let address = Addr(address as u64);
@@ -141,6 +141,8 @@ unsafe extern "C" fn __footrace_fence(order: u32) {
         _ => FenceOrder::Acquire,
     };
     thread::with(|thread, runtime| {
-        runtime.analysis.sync(&mut thread.state, SyncOp::Fence(order));
+        runtime
+            .analysis
+            .sync(&mut thread.state, SyncOp::Fence(order));
     });
 }

@@ -38,8 +38,7 @@ struct Slot {
     origin: AtomicU64,
 }
 
-static TOP_TABLE: [AtomicPtr<Middle>; TOP] =
-    [const { AtomicPtr::new(core::ptr::null_mut()) }; TOP];
+static TOP_TABLE: [AtomicPtr<Middle>; TOP] = [const { AtomicPtr::new(core::ptr::null_mut()) }; TOP];
 static SEGMENTS: [AtomicPtr<[Slot; SEGMENT]>; SEGMENT] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; SEGMENT];
 static USED: AtomicU32 = AtomicU32::new(1);
@@ -86,7 +85,9 @@ fn entry(address: u64) -> Option<&'static AtomicU32> {
 }
 
 fn leaf_at(address: u64) -> Option<&'static Leaf> {
-    let middle = TOP_TABLE.get((address >> 32) as usize)?.load(Ordering::Acquire);
+    let middle = TOP_TABLE
+        .get((address >> 32) as usize)?
+        .load(Ordering::Acquire);
     // SAFETY: null or filled for good.
     let middle = unsafe { middle.as_ref() }?;
     let leaf = middle.0[(address >> 20) as usize % MIDDLE].load(Ordering::Acquire);
@@ -142,7 +143,9 @@ pub fn retire(start: u64) -> Option<u64> {
     let block = live(start)?;
     let leaf = leaf_at(start)?;
     let number = leaf.0[(start / GRANULE) as usize % LEAF].load(Ordering::Acquire);
-    slot(number).size.store(block.bytes | FREED, Ordering::Relaxed);
+    slot(number)
+        .size
+        .store(block.bytes | FREED, Ordering::Relaxed);
     Some(block.bytes)
 }
 

@@ -107,7 +107,11 @@ unsafe extern "C" fn __footrace_memcmp(a: *const u8, b: *const u8, n: usize) -> 
         // SAFETY: within `n`.
         let y = unsafe { b.wrapping_add(at).cast::<u64>().read_unaligned() };
         if x != y {
-            return if x.swap_bytes() < y.swap_bytes() { -1 } else { 1 };
+            return if x.swap_bytes() < y.swap_bytes() {
+                -1
+            } else {
+                1
+            };
         }
         at += 8;
     }

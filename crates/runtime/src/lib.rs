@@ -15,7 +15,10 @@
 //! 5. A race is in the file before the next instruction of the program runs ([`records`]).
 //! 6. After `fork` the child goes on alone with a consistent copy: the parent lets nobody be inside at that moment.
 #![no_std]
-#![cfg_attr(not(footrace_image), allow(dead_code, reason = "entered from outside, in the image only"))]
+#![cfg_attr(
+    not(footrace_image),
+    allow(dead_code, reason = "entered from outside, in the image only")
+)]
 
 extern crate alloc;
 

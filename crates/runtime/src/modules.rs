@@ -71,8 +71,9 @@ pub fn list() -> Vec<Module> {
 fn module(info: &libc::dl_phdr_info) -> Option<Module> {
     let (mut start, mut end, mut build_id) = (u64::MAX, 0, String::new());
     for at in 0..usize::from(info.dlpi_phnum) {
+        let header = info.dlpi_phdr.wrapping_add(at);
         // SAFETY: the table has `dlpi_phnum` entries.
-        let header = unsafe { &*info.dlpi_phdr.add(at) };
+        let header = unsafe { &*header };
         let from = info.dlpi_addr + header.p_vaddr;
         match header.p_type {
             libc::PT_LOAD => {
@@ -128,8 +129,9 @@ pub fn placement() -> Option<String> {
         // SAFETY: the option of the caller below.
         let placement = unsafe { &mut *data.cast::<Option<String>>() };
         for at in 0..usize::from(info.dlpi_phnum) {
+            let header = info.dlpi_phdr.wrapping_add(at);
             // SAFETY: the table has `dlpi_phnum` entries.
-            let header = unsafe { &*info.dlpi_phdr.add(at) };
+            let header = unsafe { &*header };
             if header.p_type == libc::PT_NOTE && placement.is_none() {
                 let start = (info.dlpi_addr + header.p_vaddr) as *const u8;
                 // SAFETY: the note segment is mapped for reading.

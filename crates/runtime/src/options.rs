@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn all_keys() {
         let options =
-            Options::parse("halt_on_error=1:exitcode=3:log_path=/a:b/c:max_races=7:stats=1").unwrap();
+            Options::parse("halt_on_error=1:exitcode=3:log_path=/a:b/c:max_races=7:stats=1")
+                .unwrap();
         assert!(options.halt_on_error && options.stats);
         assert_eq!((options.exitcode, options.max_races), (3, 7));
         assert_eq!(options.log_path, "/a:b/c");

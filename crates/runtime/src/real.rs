@@ -29,10 +29,12 @@ pub struct Real<F> {
 /// Functions of which libc keeps an older, incompatible version under the same name.
 fn version(name: &CStr) -> Option<&'static CStr> {
     match name.to_bytes() {
-        b"pthread_cond_wait" | b"pthread_cond_timedwait" | b"pthread_cond_signal"
-        | b"pthread_cond_broadcast" | b"pthread_cond_init" | b"pthread_cond_destroy" => {
-            Some(c"GLIBC_2.3.2")
-        }
+        b"pthread_cond_wait"
+        | b"pthread_cond_timedwait"
+        | b"pthread_cond_signal"
+        | b"pthread_cond_broadcast"
+        | b"pthread_cond_init"
+        | b"pthread_cond_destroy" => Some(c"GLIBC_2.3.2"),
         _ => None,
     }
 }

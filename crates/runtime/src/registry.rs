@@ -72,7 +72,10 @@ pub fn announce(parent: Option<Tid>, created: Site) -> Tid {
 /// What is known of `tid`.
 pub fn info(tid: Tid) -> Option<Info> {
     let registry = REGISTRY.lock();
-    registry.threads.get((tid.0 as usize).checked_sub(1)?).cloned()
+    registry
+        .threads
+        .get((tid.0 as usize).checked_sub(1)?)
+        .cloned()
 }
 
 /// Changes what is known of `tid`.

@@ -247,7 +247,9 @@ fn install(
         Some(new) if new.sa_sigaction == libc::SIG_DFL || new.sa_sigaction == libc::SIG_IGN => {
             let result = real(signal, new, previous.as_mut_ptr());
             if result == 0 {
-                HANDLERS[number].function.store(new.sa_sigaction, Ordering::Release);
+                HANDLERS[number]
+                    .function
+                    .store(new.sa_sigaction, Ordering::Release);
             }
             result
         }
@@ -259,18 +261,26 @@ fn install(
             ours.sa_flags |= libc::SA_SIGINFO;
             // The table first: the signal may come at once.
             handler.flags.store(new.sa_flags as u32, Ordering::Relaxed);
-            handler.mask.store(mask_word(&new.sa_mask), Ordering::Relaxed);
+            handler
+                .mask
+                .store(mask_word(&new.sa_mask), Ordering::Relaxed);
             handler.function.store(new.sa_sigaction, Ordering::Release);
             let result = real(signal, &raw const ours, previous.as_mut_ptr());
             if result != 0 {
-                handler.function.store(before.sa_sigaction, Ordering::Release);
-                handler.flags.store(before.sa_flags as u32, Ordering::Relaxed);
+                handler
+                    .function
+                    .store(before.sa_sigaction, Ordering::Release);
+                handler
+                    .flags
+                    .store(before.sa_flags as u32, Ordering::Relaxed);
             }
             result
         }
     };
     // SAFETY: null or the program's structure.
-    if result == 0 && let Some(old) = unsafe { old.as_mut() } {
+    if result == 0
+        && let Some(old) = unsafe { old.as_mut() }
+    {
         // SAFETY: filled by the real function, or zeros.
         *old = unsafe { previous.assume_init() };
         if old.sa_sigaction == front as *const () as usize {

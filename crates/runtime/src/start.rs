@@ -20,7 +20,11 @@ type Begin = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 #[cfg_attr(footrace_image, unsafe(link_section = ".preinit_array"))]
 static BEGIN: Begin = begin;
 
-extern "C" fn begin(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
+extern "C" fn begin(
+    _count: c_int,
+    _arguments: *const *const c_char,
+    environment: *const *const c_char,
+) {
     ENVIRONMENT.store(environment.cast_mut(), Ordering::Relaxed);
     start();
 }

@@ -44,12 +44,7 @@ pub fn map(bytes: usize) -> Option<*mut u8> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
     // SAFETY: a new anonymous mapping touches nobody's memory.
-    let got = unsafe {
-        syscall(
-            libc::SYS_mmap,
-            [0, bytes, protection, flags, usize::MAX, 0],
-        )
-    };
+    let got = unsafe { syscall(libc::SYS_mmap, [0, bytes, protection, flags, usize::MAX, 0]) };
     got.ok().map(|p| p as *mut u8)
 }
 

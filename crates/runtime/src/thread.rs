@@ -149,15 +149,16 @@ pub fn with<R>(f: impl FnOnce(&mut Thread, &'static Runtime) -> R) -> Option<R> 
     if !own.enter() {
         return None;
     }
-    let result = current(own).map(|(thread, runtime)| f(thread, runtime));
+    let result = current().map(|(thread, runtime)| f(thread, runtime));
     own.leave();
     result
 }
 
 /// The calling thread's state. The caller has entered.
 #[inline(always)]
-pub fn current(own: &'static tls::Block) -> Option<(&'static mut Thread, &'static Runtime)> {
+pub fn current() -> Option<(&'static mut Thread, &'static Runtime)> {
     let runtime = runtime()?;
+    let own = tls::own();
     let mut thread = own.thread.load(Ordering::Relaxed);
     if thread.is_null() {
         thread = attach(own, runtime)?;

@@ -71,9 +71,7 @@ fn dies(block: Pointer, pc: usize) {
             if let Some(bytes) = heap::retire(block as u64) {
                 let site = thread.site(pc);
                 let start = Addr(block as u64);
-                runtime
-                    .analysis
-                    .free(&mut thread.state, start, bytes, site);
+                runtime.analysis.free(&mut thread.state, start, bytes, site);
             }
         });
     }
@@ -84,7 +82,12 @@ fn too_early() -> bool {
     !real::free.is_resolved()
 }
 
-fn resizes(block: Pointer, bytes: usize, pc: usize, real: impl FnOnce(Pointer, usize) -> Pointer) -> Pointer {
+fn resizes(
+    block: Pointer,
+    bytes: usize,
+    pc: usize,
+    real: impl FnOnce(Pointer, usize) -> Pointer,
+) -> Pointer {
     if block.is_null() {
         return born(real(block, bytes), bytes, pc);
     }

@@ -83,7 +83,7 @@ interceptors! {
         real(function, argument, library)
     }
     fn fork() -> libc::pid_t = |real, pc| {
-        threads::forks(|| real())
+        threads::forks(real)
     }
     fn vfork() -> libc::pid_t = |real, pc| {
         // The child of a true vfork would run in the parent's memory, detector and all.

@@ -72,7 +72,7 @@ fn end() {
     if !own.enter() {
         return;
     }
-    if let Some((thread, runtime)) = thread::current(own) {
+    if let Some((thread, runtime)) = thread::current() {
         runtime.analysis.end(&mut thread.state);
         own.thread.store(core::ptr::null_mut(), Ordering::Relaxed);
         own.ended.store(1, Ordering::Relaxed);
@@ -110,7 +110,7 @@ pub(crate) fn first_thread() {
     if unsafe { pthread_key_create(&raw mut key, last_event) } == 0 {
         KEY.store(key + 1, Ordering::Release);
     }
-    if let Some((thread, _)) = thread::current(own) {
+    if let Some((thread, _)) = thread::current() {
         if let Some(stack) = own_stack() {
             registry::update(thread.tid, |info| info.stack = stack);
         }
@@ -139,7 +139,7 @@ extern "C" fn birth(argument: *mut c_void) -> *mut c_void {
     registry::started(thread);
     registry::enter(own_handle(), tid, detached);
     arm(1);
-    if let (Some(stack), Some((thread, runtime))) = (own_stack(), thread::current(own)) {
+    if let (Some(stack), Some((thread, runtime))) = (own_stack(), thread::current()) {
         registry::update(tid, |info| info.stack = stack);
         // The memory may have been another thread's stack.
         let words = (stack.1 - stack.0) / 8;
@@ -156,7 +156,12 @@ extern "C" fn birth(argument: *mut c_void) -> *mut c_void {
 const FIRST_CONTEXT: u64 = 0x7468_7265_6164_0001;
 
 /// Prepares a thread that is about to be created.
-fn conceive(routine: usize, argument: *mut c_void, detached: bool, pc: usize) -> Option<*mut Birth> {
+fn conceive(
+    routine: usize,
+    argument: *mut c_void,
+    detached: bool,
+    pc: usize,
+) -> Option<*mut Birth> {
     thread::with(|parent, runtime| {
         let site = parent.site(pc);
         let tid = registry::announce(Some(parent.tid), site);
@@ -233,7 +238,9 @@ fn set_name(tid: Option<Tid>, name: *const c_char) {
         && !name.is_null()
     {
         // SAFETY: the program's string.
-        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().to_string();
+        let name = unsafe { CStr::from_ptr(name) }
+            .to_string_lossy()
+            .to_string();
         registry::update(tid, |info| info.name = name);
     }
 }
@@ -300,7 +307,10 @@ pub(crate) fn forks(fork: impl FnOnce() -> libc::pid_t) -> libc::pid_t {
         return fork();
     };
     // One fork at a time.
-    while tls::FORKING.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+    while tls::FORKING
+        .compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed)
+        .is_err()
+    {
         sys::futex_wait(&tls::FORKING, 1);
     }
     // After this, who does not see FORKING shows its depth.
@@ -312,7 +322,7 @@ pub(crate) fn forks(fork: impl FnOnce() -> libc::pid_t) -> libc::pid_t {
     tls::FORKING.store(0, Ordering::SeqCst);
     if pid == 0 {
         own.enter();
-        if let Some((thread, runtime)) = thread::current(own) {
+        if let Some((thread, runtime)) = thread::current() {
             // What the others did before the copy was made is in the child's past.
             registry::bury_others(me, |other| {
                 runtime.analysis.end(&mut other.state);
