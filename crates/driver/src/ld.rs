@@ -99,8 +99,8 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Symbols of the runtime that libraries of the program have to find: the ABI, and what it defines
-/// in place of libc's functions.
+/// Symbols of the runtime that libraries of the program have to find: the ABI. What it defines in
+/// place of libc's functions is listed beside it.
 fn exported() -> impl Iterator<Item = String> {
     let functions = abi::FUNCTIONS.iter().map(|function| function.name);
     functions
@@ -139,6 +139,11 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     let runtime = plan.runtime.unwrap_or_else(Runtime::from_environment);
     if plan.output == Output::Executable && !plan.bare {
         arguments.extend(exported().map(OsString::from));
+        if let Some(symbols) = runtime.symbols(&layout) {
+            let mut list = OsString::from("--dynamic-list=");
+            list.push(symbols);
+            arguments.push(list);
+        }
         arguments.push("--whole-archive".into());
         arguments.push(runtime.file(&layout)?.into());
         arguments.push("--no-whole-archive".into());

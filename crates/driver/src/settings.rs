@@ -52,6 +52,12 @@ impl Runtime {
         }
     }
 
+    /// The functions that the runtime defines in place of libc's, as a list for `--dynamic-list`.
+    pub fn symbols(&self, layout: &Layout) -> Option<PathBuf> {
+        let path = layout.library("footrace_rt.syms");
+        (*self == Runtime::Footrace && path.exists()).then_some(path)
+    }
+
     /// Bitcode of the checks that are inlined, if this runtime has some.
     pub fn hot(&self, layout: &Layout) -> Option<PathBuf> {
         let path = layout.library("footrace_hot.bc");
