@@ -13,7 +13,13 @@ fn main() {
 
 const BASE: u64 = 0x7000_0000_0000;
 
-fn access<D: Detector>(detector: &D, thread: &mut D::Thread, kind: AccessKind, addr: u64, size: u32) {
+fn access<D: Detector>(
+    detector: &D,
+    thread: &mut D::Thread,
+    kind: AccessKind,
+    addr: u64,
+    size: u32,
+) {
     let access = Access {
         kind,
         addr: Addr(addr),
@@ -23,7 +29,13 @@ fn access<D: Detector>(detector: &D, thread: &mut D::Thread, kind: AccessKind, a
     detector.access(thread, access, &mut |race| panic!("{race:?}"));
 }
 
-fn sweep<D: Detector + Default>(bencher: Bencher, kind: AccessKind, size: u32, bytes: u64, new_epoch: bool) {
+fn sweep<D: Detector + Default>(
+    bencher: Bencher,
+    kind: AccessKind,
+    size: u32,
+    bytes: u64,
+    new_epoch: bool,
+) {
     let detector = D::default();
     let mut main = detector.root(Tid(0));
     let events = bytes / u64::from(size);
@@ -72,17 +84,23 @@ fn random<D: Detector + Default>(bencher: Bencher, bytes: u64) {
         .map(|t| detector.fork(&mut main, Tid(t), &mut |_| ()))
         .collect();
     let mut state = 88_172_645_463_325_252;
-    bencher.counter(ItemsCount::new(4 * 64_u64)).bench_local(|| {
-        for thread in &mut threads {
-            detector.sync(thread, SyncOp::Acquire(SyncId(1)), &mut |_| ());
-            for _ in 0..64 {
-                let r = xorshift(&mut state);
-                let kind = if r % 4 == 0 { AccessKind::Write } else { AccessKind::Read };
-                access(&detector, thread, kind, BASE + (r >> 20) % bytes / 8 * 8, 8);
+    bencher
+        .counter(ItemsCount::new(4 * 64_u64))
+        .bench_local(|| {
+            for thread in &mut threads {
+                detector.sync(thread, SyncOp::Acquire(SyncId(1)), &mut |_| ());
+                for _ in 0..64 {
+                    let r = xorshift(&mut state);
+                    let kind = if r % 4 == 0 {
+                        AccessKind::Write
+                    } else {
+                        AccessKind::Read
+                    };
+                    access(&detector, thread, kind, BASE + (r >> 20) % bytes / 8 * 8, 8);
+                }
+                detector.sync(thread, SyncOp::Release(SyncId(1)), &mut |_| ());
             }
-            detector.sync(thread, SyncOp::Release(SyncId(1)), &mut |_| ());
-        }
-    });
+        });
 }
 
 /// All threads read one table without order, again and again in one epoch.
@@ -117,7 +135,13 @@ fn lock_hand_off(bencher: Bencher, threads: u32) {
         .collect();
     for _ in 0..2 {
         for thread in &mut others {
-            access(&detector, thread, AccessKind::Write, BASE + 8 * u64::from(thread.clock.tid().0), 8);
+            access(
+                &detector,
+                thread,
+                AccessKind::Write,
+                BASE + 8 * u64::from(thread.clock.tid().0),
+                8,
+            );
             detector.sync(thread, SyncOp::Acquire(SyncId(1)), &mut |_| ());
             detector.sync(thread, SyncOp::Release(SyncId(1)), &mut |_| ());
         }
