@@ -8,6 +8,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("footrace-driver", "footrace-cc", "footrace-cc"),
     ("footrace-driver", "footrace-cc", "footrace-c++"),
     ("footrace-driver", "footrace-ld", "footrace-ld"),
+    ("footrace-driver", "cargo-footrace", "cargo-footrace"),
 ];
 
 /// Libraries: package, file in the target directory, name in `lib/`.

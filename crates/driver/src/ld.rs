@@ -1,12 +1,11 @@
 //! `footrace-ld`: lld with the pass plugin and the runtime.
 use crate::arguments::{expand, pass};
+use crate::inputs::Inputs;
 use crate::layout::Layout;
 use crate::settings::{self, Runtime};
-use crate::std_bitcode;
 use crate::tools::Tool;
 use crate::{Error, Result};
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// What a link makes.
@@ -122,20 +121,8 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     let mut plugin = OsString::from("--load-pass-plugin=");
     plugin.push(layout.plugin()?);
     arguments.push(plugin);
-    for argument in plan.arguments {
-        let path = Path::new(&argument);
-        if std_bitcode::is_toolchain_library(path) {
-            arguments.push(std_bitcode::cached(path)?.into());
-        } else {
-            if plan.verbose && is_machine_code(path) {
-                eprintln!(
-                    "footrace-ld: note: {} is machine code: its accesses are not checked",
-                    path.display()
-                );
-            }
-            arguments.push(argument);
-        }
-    }
+    let mut inputs = Inputs::new(plan.verbose);
+    arguments.extend(inputs.prepare(plan.arguments)?);
     let runtime = plan.runtime.unwrap_or_else(Runtime::from_environment);
     if plan.output == Output::Executable && !plan.bare {
         arguments.extend(exported().map(OsString::from));
@@ -159,19 +146,10 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         command.env(settings::PLACEMENT, placement);
     }
     let response = pass(&mut command, &arguments)?;
-    if response.is_none() {
+    if response.is_none() && inputs.is_untouched() {
         return Err(crate::exec(command));
     }
     crate::wait(command)
-}
-
-/// An object file of machine code: an ELF file that is to be linked in.
-fn is_machine_code(path: &Path) -> bool {
-    use std::io::Read;
-    let mut header = [0u8; 18];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    // Bytes 16 and 17 are the type of the file: 1 is an object file.
-    read.is_ok() && header.starts_with(b"\x7fELF") && header[16] == 1
 }
 
 #[cfg(test)]

@@ -14,10 +14,12 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+pub mod bitcode;
 pub mod cargo;
 pub mod cc;
 mod error;
 pub mod flags;
+pub mod inputs;
 pub mod layout;
 pub mod ld;
 mod lock;

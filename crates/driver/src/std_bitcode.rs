@@ -15,7 +15,7 @@ use std::process::Command;
 const SECTION: &str = ".llvmbc";
 
 /// Bumped when what is cached changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// An rlib that came with the compiler. `compiler_builtins` stays machine code: the code generator
 /// calls it for what it cannot do inline, after the link has settled who is needed.
@@ -105,8 +105,9 @@ fn extract(library: &Path, archive: &Path) -> Result<()> {
             .filter(|bitcode| bitcode.starts_with(b"BC"));
         let path = work.join(&name);
         // What has no bitcode (assembly, C) stays as it is.
-        std::fs::write(&path, bitcode.unwrap_or(data))
-            .map_err(|error| Error::file("write", &path, &error))?;
+        let mut content = bitcode.unwrap_or(data).to_vec();
+        crate::bitcode::make_full(&name, &mut content)?;
+        std::fs::write(&path, content).map_err(|error| Error::file("write", &path, &error))?;
         members.push(path);
     }
     let made = work.join("made.a");

@@ -102,4 +102,16 @@ mod entry {
             Ok(())
         });
     }
+
+    // SAFETY: called by entry.cpp only, and named for it.
+    #[unsafe(no_mangle)]
+    extern "C" fn footrace_thin(module: LLVMModuleRef) {
+        run(module, |module, _| {
+            Err(format!(
+                "{} was compiled for ThinLTO and cannot be checked with the rest of the program; \
+                 compile it with footrace-cc, or link with footrace-ld",
+                module.name()
+            ))
+        });
+    }
 }

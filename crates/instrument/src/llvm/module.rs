@@ -30,6 +30,13 @@ impl Module {
         Module(module)
     }
 
+    /// The file it came from.
+    pub(crate) fn name(self) -> String {
+        let mut length = 0;
+        let start = llvm!(LLVMGetModuleIdentifier, self.0, &raw mut length);
+        text(start, length)
+    }
+
     pub(crate) fn context(self) -> Context {
         Context(llvm!(LLVMGetModuleContext, self.0))
     }
