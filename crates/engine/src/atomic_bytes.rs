@@ -60,6 +60,23 @@ impl AtomicBytes {
             })
     }
 
+    /// Calls `f` with each aligned word of these bytes that may belong to an atomic object, and which bytes of it are meant.
+    pub(crate) fn each(&self, addr: Addr, size: u64, mut f: impl FnMut(Addr, u8)) {
+        if size == 0 || !self.any.load(Ordering::Acquire) {
+            return;
+        }
+        let last = addr.0.saturating_add(size - 1);
+        for granule in granules(addr.0, size) {
+            let (word, mask) = Self::bit(granule);
+            if self.bits[word].load(Ordering::Acquire) & mask != 0 {
+                let start = granule << 3;
+                let from = addr.0.saturating_sub(start);
+                let to = (last - start).min(7);
+                f(Addr(start), (0xFF << from) & (0xFF >> (7 - to)));
+            }
+        }
+    }
+
     /// May a byte from the first to the last of these elements belong to an atomic object?
     pub(crate) fn touches_elements(&self, elements: Elements) -> bool {
         let (addr, bytes) = hull(elements);
@@ -111,6 +128,20 @@ mod tests {
         assert!(set.touches_elements(elements));
         elements.lo = 17;
         assert!(!set.touches_elements(elements));
+    }
+
+    #[test]
+    fn words_come_with_the_bytes_that_are_meant() {
+        let set = AtomicBytes::new();
+        set.mark(Addr(64), 16);
+        let mut words = alloc::vec::Vec::new();
+        set.each(Addr(67), 8, |word, mask| words.push((word.0, mask)));
+        set.each(Addr(56), 0, |_, _| unreachable!());
+        set.each(Addr(70), 1, |word, mask| words.push((word.0, mask)));
+        assert_eq!(
+            words,
+            [(64, 0b1111_1000), (72, 0b0000_0111), (64, 0b0100_0000)]
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! | [`sync`] | happens-before: locks, barriers, atomics, fork and join |
 //! | [`shadow`] | the shadow of memory: cells, locations, pages, the rules |
 //! | [`precise`] | `fasttrack` and `djit` out of these |
+//! | [`pacer`] | `pacer`: `fasttrack` in sampling periods |
 //! | [`rex`] | the filters `rex`, `rex-lockset` and `rex-paper`, in front of any detector |
 //! | [`literace`] | the sampler `literace`, in front of any detector |
 #![no_std]
@@ -26,6 +27,7 @@ pub mod detector;
 mod grow;
 pub mod literace;
 mod lock;
+pub mod pacer;
 pub mod precise;
 mod random;
 pub mod replay;

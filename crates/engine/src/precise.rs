@@ -16,8 +16,8 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
-    Cell, Conflict, Counts, Depot, DjitRule, FastTrackRule, Location, PAGE_BYTES, Pages, Rule,
-    RuleName, Span, Touch, word_of, words,
+    Cell, Conflict, Counts, Depot, DjitRule, FastTrackRule, Location, PAGE_BYTES, Page, Pages,
+    Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::HappensBefore;
 
@@ -76,6 +76,14 @@ impl<R: Rule> Precise<R> {
         }
     }
 
+    /// The same with threads that count versions (Pacer).
+    pub fn versioned(limits: Limits) -> Precise<R> {
+        Precise {
+            order: HappensBefore::versioned(limits),
+            shadow: Shadow::new(),
+        }
+    }
+
     /// The happens-before half.
     pub fn order(&self) -> &HappensBefore {
         &self.order
@@ -110,11 +118,10 @@ struct Work<'a, R> {
     thread: &'a mut PreciseThread,
     kind: AccessKind,
     atomic: bool,
-    record: bool,
     site: Site,
 }
 
-impl<R: Rule> Work<'_, R> {
+impl<'a, R: Rule> Work<'a, R> {
     /// One word: the same-epoch test, then the rest.
     #[inline(always)]
     fn word(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
@@ -131,11 +138,20 @@ impl<R: Rule> Work<'_, R> {
     #[inline(never)]
     fn slow(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
         let thread = &mut *self.thread;
-        let (epoch, site) = thread.clock.stamp(self.order.slots(), self.site);
+        let record = thread.clock.recording();
+        if !record && location.is_untouched() {
+            thread.counts.add(RuleName::Unsampled);
+            return;
+        }
+        let (epoch, site) = if record {
+            thread.clock.stamp(self.order.slots(), self.site)
+        } else {
+            (thread.clock.epoch(), 0)
+        };
         let touch = Touch {
             cell: Cell::new(epoch, self.kind, mask, site),
             atomic: self.atomic,
-            record: self.record,
+            record,
         };
         let touched =
             location.touch::<R>(&self.shadow.depot, &thread.clock, touch, &mut thread.found);
@@ -163,10 +179,23 @@ impl<R: Rule> Work<'_, R> {
         }
     }
 
+    /// The page of `addr`. One that nothing was recorded on is made only if there is something to record now.
+    #[inline]
+    fn page(&mut self, addr: Addr) -> Option<&'a Page<Location>> {
+        match self.shadow.pages.page(addr) {
+            None if self.thread.clock.recording() => self.shadow.pages.touch(addr),
+            None => {
+                self.thread.counts.add(RuleName::Unsampled);
+                None
+            }
+            found => found,
+        }
+    }
+
     fn bytes(&mut self, addr: Addr, len: u64, races: Sink<'_>) {
         for span in Span::cut(addr, len) {
-            let Some(page) = self.shadow.pages.touch(span.addr) else {
-                return;
+            let Some(page) = self.page(span.addr) else {
+                continue;
             };
             let base = span.addr.0 & !(PAGE_BYTES - 1);
             for (word, mask) in span.words() {
@@ -239,7 +268,6 @@ impl<R: Rule> Shadow<R> {
             thread,
             kind,
             atomic: false,
-            record: true,
             site,
         }
     }
@@ -262,7 +290,7 @@ impl<R: Rule> Shadow<R> {
         let mut work = self.work(order, thread, kind, site);
         let offset = addr.0 % 8;
         if size != 0 && offset + u64::from(size) <= 8 {
-            let Some(page) = self.pages.touch(addr) else {
+            let Some(page) = work.page(addr) else {
                 return;
             };
             let mask = (((1u32 << size) - 1) << offset) as u8;
@@ -270,19 +298,6 @@ impl<R: Rule> Shadow<R> {
         } else {
             work.bytes(addr, u64::from(size), races);
         }
-    }
-
-    /// As [`Shadow::access`], but the access is not remembered: it is checked, and what it supersedes is forgotten.
-    pub fn discard(
-        &self,
-        order: &HappensBefore,
-        thread: &mut PreciseThread,
-        access: Access,
-        races: Sink<'_>,
-    ) {
-        let mut work = self.work(order, thread, access.kind, access.site);
-        work.record = false;
-        work.bytes(access.addr, u64::from(access.size), races);
     }
 
     /// A plain access to many elements.
@@ -306,7 +321,7 @@ impl<R: Rule> Shadow<R> {
             return;
         }
         words(elements, |word, mask| {
-            if let Some(page) = self.pages.touch(word) {
+            if let Some(page) = work.page(word) {
                 work.word(&page[word_of(word)], word, mask, races);
             }
         });

@@ -10,11 +10,14 @@ mod published;
 mod slots;
 mod thread;
 mod vector;
+mod versions;
 
+pub(crate) use published::Copied;
 pub use published::{Published, Snapshot};
 pub use slots::{Limits, Slots};
 pub use thread::ThreadClock;
 pub use vector::Clock;
+pub use versions::{VersionCounts, Versions};
 
 /// A component of the vector clocks. Its events are totally ordered by happens-before: they are
 /// one thread's, or those of several threads each of which began after its predecessor in the slot had ended.

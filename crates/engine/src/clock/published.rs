@@ -1,5 +1,6 @@
 //! What a thread hands to others, and what a sync object keeps of it.
 
+use super::versions::{Joined, Version};
 use super::{Clock, Slot, Time};
 
 /// All that a thread knew at one moment: its clock, and its own completed epochs on top.
@@ -11,18 +12,27 @@ pub struct Snapshot {
     pub(super) past: Clock,
     pub(super) slot: Slot,
     pub(super) time: Time,
+    /// Present if threads count versions.
+    pub(super) version: Option<Version>,
 }
 
 impl Snapshot {
-    /// The slot that published, and the epoch that this completed.
-    pub fn stamp(&self) -> (Slot, Time) {
-        (self.slot, self.time)
+    fn stamp(&self) -> Stamp {
+        Stamp {
+            slot: self.slot,
+            time: self.time,
+            version: self.version.as_ref().map(|version| version.number),
+        }
     }
 
-    /// The same as one clock.
-    pub fn into_clock(mut self) -> Clock {
+    /// The same as one clock; and the versions received, if they are counted.
+    pub(crate) fn into_clocks(mut self) -> (Clock, Option<Clock>) {
         self.past.raise(self.slot, self.time);
-        self.past
+        let received = self.version.map(|mut version| {
+            version.received.raise(self.slot, version.number);
+            version.received
+        });
+        (self.past, received)
     }
 
     fn get(&self, slot: Slot) -> Time {
@@ -33,17 +43,45 @@ impl Snapshot {
             known
         }
     }
+
+    /// Is it clear without comparing clocks that the publication is covered by this snapshot?
+    fn has(&self, stamp: Stamp) -> bool {
+        match (stamp.version, &self.version) {
+            (None, None) => self.get(stamp.slot) >= stamp.time,
+            (Some(number), Some(mine)) if stamp.slot == self.slot => mine.number >= number,
+            (Some(number), Some(mine)) => mine.received.get(stamp.slot) >= number,
+            _ => false,
+        }
+    }
+}
+
+/// Names a publication: who knows it knows its content.
+///
+/// Without versions the epoch that the publication completed is name enough: a thread completes an epoch whenever it
+/// publishes news. With versions (Pacer's version epoch) time may stand still between two publications, and the version tells them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Stamp {
+    slot: Slot,
+    time: Time,
+    version: Option<Time>,
+}
+
+/// How a snapshot came into a sync object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Copied {
+    /// By sharing the thread's clock.
+    Shared,
+    /// By a join: the object holds more than the thread knew.
+    Joined,
 }
 
 /// The clock of a sync object: everything that was released into it.
 #[derive(Clone, Debug, Default)]
 pub struct Published {
     clock: Clock,
-    /// If present, this is what one thread knew when it completed this epoch: exactly a [`Snapshot`].
-    ///
-    /// A thread completes an epoch whenever it publishes news, so the stamp determines the content, and whoever
-    /// knows the stamp's epoch knows the content: the test for "nothing new" is one comparison.
-    stamp: Option<(Slot, Time)>,
+    /// If present, this is what one thread knew when it published this: exactly a [`Snapshot`]. The test for "nothing new"
+    /// is one comparison then.
+    stamp: Option<Stamp>,
 }
 
 impl Published {
@@ -57,17 +95,23 @@ impl Published {
 
     /// Forgets what was released before and holds `snapshot` alone.
     pub fn replace(&mut self, snapshot: Snapshot) {
+        self.stamp = Some(snapshot.stamp());
         self.clock = snapshot.past;
-        self.stamp = Some((snapshot.slot, snapshot.time));
     }
 
     /// Adds `snapshot` to what was released before.
-    pub fn accumulate(&mut self, mut snapshot: Snapshot) {
-        if self.stamp == Some((snapshot.slot, snapshot.time)) {
-            return;
+    pub(crate) fn accumulate(&mut self, mut snapshot: Snapshot) -> Copied {
+        if self.stamp == Some(snapshot.stamp()) {
+            return Copied::Shared;
         }
         let covered = match self.stamp {
-            Some((slot, time)) => snapshot.get(slot) >= time,
+            Some(stamp) if snapshot.has(stamp) => true,
+            // Without versions, the test above is exact.
+            Some(Stamp { version: None, .. }) => false,
+            Some(stamp) => {
+                snapshot.past.raise(snapshot.slot, snapshot.time);
+                snapshot.past.get(stamp.slot) >= stamp.time && snapshot.past.covers(&self.clock)
+            }
             None => {
                 snapshot.past.raise(snapshot.slot, snapshot.time);
                 snapshot.past.covers(&self.clock)
@@ -75,21 +119,30 @@ impl Published {
         };
         if covered {
             self.replace(snapshot);
+            Copied::Shared
         } else {
             self.fold();
             self.clock.join(&snapshot.past);
             self.clock.raise(snapshot.slot, snapshot.time);
+            Copied::Joined
         }
     }
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Published) {
         match other.stamp {
-            Some((slot, time)) => self.accumulate(Snapshot {
-                past: other.clock.clone(),
+            Some(Stamp {
                 slot,
                 time,
-            }),
+                version,
+            }) => {
+                self.accumulate(Snapshot {
+                    past: other.clock.clone(),
+                    slot,
+                    time,
+                    version: version.map(Version::alone),
+                });
+            }
             None => {
                 self.fold();
                 self.clock.join(&other.clock);
@@ -99,7 +152,7 @@ impl Published {
 
     /// Turns a thread's snapshot into a plain clock.
     fn fold(&mut self) {
-        if let Some((slot, time)) = self.stamp.take() {
+        if let Some(Stamp { slot, time, .. }) = self.stamp.take() {
             self.clock.raise(slot, time);
         }
     }
@@ -107,8 +160,8 @@ impl Published {
     /// Joins all this into `past`, the knowledge of the thread in slot `own`. Was any of it news?
     pub(super) fn teach(&self, past: &mut Clock, own: Slot) -> bool {
         match self.stamp {
-            Some((slot, time)) if slot == own || past.get(slot) >= time => false,
-            Some((slot, time)) => {
+            Some(Stamp { slot, time, .. }) if slot == own || past.get(slot) >= time => false,
+            Some(Stamp { slot, time, .. }) => {
                 past.join(&self.clock);
                 past.raise(slot, time);
                 true
@@ -117,10 +170,48 @@ impl Published {
         }
     }
 
+    /// The same for a thread that counts versions (Pacer's Algorithm 11 and Table 7, rules 4 to 6).
+    pub(super) fn teach_version(
+        &self,
+        past: &mut Clock,
+        own: Slot,
+        received: &mut Clock,
+    ) -> Joined {
+        match self.stamp {
+            Some(Stamp {
+                slot,
+                version: Some(number),
+                ..
+            }) if slot == own || received.get(slot) >= number => return Joined::SameVersion,
+            None if self.is_empty() => return Joined::SameVersion,
+            _ => {}
+        }
+        let mut news = past.join(&self.clock);
+        if let Some(stamp) = self.stamp {
+            if stamp.slot != own && past.get(stamp.slot) < stamp.time {
+                past.raise(stamp.slot, stamp.time);
+                news = true;
+            }
+            if let Some(number) = stamp.version {
+                received.raise(stamp.slot, number);
+            }
+        }
+        if news {
+            Joined::Concurrent
+        } else {
+            Joined::HappensBefore
+        }
+    }
+
     /// Does a thread that knows `past` and is in slot `own` know all of this?
     pub(super) fn is_known(&self, past: &Clock, own: Slot) -> bool {
         match self.stamp {
-            Some((slot, time)) => slot == own || past.get(slot) >= time,
+            Some(Stamp { slot, .. }) if slot == own => true,
+            Some(Stamp {
+                slot,
+                time,
+                version,
+            }) => past.get(slot) >= time && (version.is_none() || past.covers(&self.clock)),
             None => past.covers(&self.clock),
         }
     }

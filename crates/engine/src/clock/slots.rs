@@ -39,6 +39,11 @@ impl Limits {
         time: (1 << 20) - 3,
         sites: 1 << 19,
     };
+
+    /// Largest version of a slot: as many bits as there are, for real limits.
+    pub(super) const fn versions(self) -> u32 {
+        self.time.saturating_mul(4096)
+    }
 }
 
 /// A slot that nobody is in.
@@ -46,6 +51,17 @@ impl Limits {
 struct Dead {
     slot: Slot,
     last: Time,
+    /// The last version of the thread that left, if versions are counted; else 0.
+    version: Time,
+}
+
+impl Dead {
+    /// May a thread with this past go on here? It must know all that its predecessor knew and did. With versions the last
+    /// epoch does not imply that: time may have stood still while the predecessor learned something.
+    fn is_past(self, past: &Clock, received: Option<&Clock>) -> bool {
+        past.get(self.slot) >= self.last
+            && received.is_none_or(|received| received.get(self.slot) >= self.version)
+    }
 }
 
 /// A thread that was or is in a slot, from this time on.
@@ -99,22 +115,31 @@ impl Slots {
         self.limits
     }
 
-    /// A slot for thread `tid`, whose past is `past`, and the time it starts from.
+    /// A slot for thread `tid`, whose past is `past`, and the time and version it starts from.
     ///
     /// # Panics
     /// If all slots are taken and none of the dead ones is in the past of the new thread. Going on would
     /// mean wrong verdicts.
-    pub(super) fn take(&self, tid: Tid, past: &Clock) -> (Slot, Time) {
-        let (slot, start) = self.allocate(past);
+    pub(super) fn take(
+        &self,
+        tid: Tid,
+        past: &Clock,
+        received: Option<&Clock>,
+    ) -> (Slot, Time, Time) {
+        let Dead {
+            slot,
+            last: start,
+            version,
+        } = self.allocate(past, received);
         let entry = self.entries.get(u32::from(slot.0));
         entry.occupants.lock().push(Occupant {
             from: start.next(),
             tid,
         });
-        (slot, start)
+        (slot, start, version)
     }
 
-    fn allocate(&self, past: &Clock) -> (Slot, Time) {
+    fn allocate(&self, past: &Clock, received: Option<&Clock>) -> Dead {
         let mut allocation = self.allocation.lock();
         let tries = if allocation.fresh < self.limits.slots {
             TRIES
@@ -126,16 +151,19 @@ impl Slots {
             .iter()
             .rev()
             .take(tries)
-            .position(|dead| past.get(dead.slot) >= dead.last);
+            .position(|dead| dead.is_past(past, received));
         if let Some(behind) = found {
             let index = allocation.dead.len() - 1 - behind;
-            let dead = allocation.dead.swap_remove(index);
-            return (dead.slot, dead.last);
+            return allocation.dead.swap_remove(index);
         }
         match u16::try_from(allocation.fresh) {
             Ok(fresh) if allocation.fresh < self.limits.slots => {
                 allocation.fresh += 1;
-                (Slot(fresh), Time(0))
+                Dead {
+                    slot: Slot(fresh),
+                    last: Time(0),
+                    version: Time(0),
+                }
             }
             _ => panic!(
                 "footrace: {} threads live, or ended without anybody waiting for them; \
@@ -145,14 +173,19 @@ impl Slots {
         }
     }
 
-    /// The thread in `slot` has ended, or moved on; `last` is its last epoch.
-    pub(super) fn give_back(&self, slot: Slot, last: Time) {
+    /// The thread in `slot` has ended, or moved on; `last` is its last epoch, `version` its last version.
+    pub(super) fn give_back(&self, slot: Slot, last: Time, version: Time) {
         let entry = self.entries.get(u32::from(slot.0));
         // A slot that is nearly used up is not worth another life.
         let worn = last.0 > self.limits.time / 2
+            || version.0 > self.limits.versions() / 2
             || entry.used.load(Ordering::Relaxed) > self.limits.sites / 2;
         if !worn {
-            self.allocation.lock().dead.push(Dead { slot, last });
+            self.allocation.lock().dead.push(Dead {
+                slot,
+                last,
+                version,
+            });
         }
     }
 

@@ -1,8 +1,11 @@
 //! What a thread knows and where it is.
 
+use alloc::boxed::Box;
+
 use event::{Site, Tid};
 
-use super::{Clock, Published, Slot, Slots, Snapshot, Time};
+use super::versions::Joined;
+use super::{Clock, Copied, Published, Slot, Slots, Snapshot, Time, VersionCounts, Versions};
 use crate::shadow::Epoch;
 use crate::sites::SiteCache;
 
@@ -19,6 +22,8 @@ pub struct ThreadClock {
     used: bool,
     /// Does the thread know more than it last published?
     learned: bool,
+    /// Are its accesses recorded? Only Pacer ever says no.
+    recording: bool,
     /// Has it left its slot? Whatever it still does, it does as a renewed thread.
     ended: bool,
     /// What is known of the others.
@@ -27,13 +32,20 @@ pub struct ThreadClock {
     pub(crate) fence: Option<Snapshot>,
     /// What relaxed loads read, for the next acquiring fence.
     pub(crate) pending: Published,
+    /// Present if versions, not epochs, tell publications apart: then an epoch in which nothing was recorded never ends.
+    versions: Option<Box<Versions>>,
     sites: SiteCache,
 }
 
 impl ThreadClock {
-    /// A thread that begins with `past` behind it.
-    pub(crate) fn new(slots: &Slots, tid: Tid, past: Clock) -> ThreadClock {
-        let (slot, time) = slots.take(tid, &past);
+    /// A thread that begins with `past` behind it; with versions if it gets those that were `received`.
+    pub(crate) fn new(
+        slots: &Slots,
+        tid: Tid,
+        past: Clock,
+        received: Option<Clock>,
+    ) -> ThreadClock {
+        let (slot, time, version) = slots.take(tid, &past, received.as_ref());
         ThreadClock {
             tid,
             slot,
@@ -41,10 +53,12 @@ impl ThreadClock {
             epoch: Epoch::new(slot, time.next()),
             used: false,
             learned: true,
+            recording: true,
             ended: false,
             past,
             fence: None,
             pending: Published::new(),
+            versions: received.map(|received| Box::new(Versions::new(version, received))),
             sites: SiteCache::new(),
         }
     }
@@ -69,6 +83,23 @@ impl ThreadClock {
     #[inline]
     pub fn covers(&self, slot: Slot, time: Time) -> bool {
         slot == self.slot || self.past.get(slot) >= time
+    }
+
+    /// Are its accesses recorded?
+    #[inline]
+    pub fn recording(&self) -> bool {
+        self.recording
+    }
+
+    /// From now on its accesses are recorded, or only checked.
+    #[inline]
+    pub fn set_recording(&mut self, recording: bool) {
+        self.recording = recording;
+    }
+
+    /// What versions did for it, without and with recording; nothing if it has none.
+    pub fn version_counts(&self) -> Option<[VersionCounts; 2]> {
+        self.versions.as_ref().map(|versions| versions.counts)
     }
 
     /// What is known of the others.
@@ -111,7 +142,12 @@ impl ThreadClock {
         }
         self.complete();
         let snapshot = self.snapshot();
-        if self.time.0 >= slots.limits().time {
+        if self.time.0 >= slots.limits().time
+            || self
+                .versions
+                .as_ref()
+                .is_some_and(|versions| versions.number.0 >= slots.limits().versions())
+        {
             self.renew(slots);
         }
         snapshot
@@ -128,8 +164,27 @@ impl ThreadClock {
 
     /// Learns what `published` holds.
     pub(crate) fn learn(&mut self, published: &Published) {
-        if published.teach(&mut self.past, self.slot) {
-            self.learned = true;
+        let Some(versions) = &mut self.versions else {
+            self.learned |= published.teach(&mut self.past, self.slot);
+            return;
+        };
+        let joined = published.teach_version(&mut self.past, self.slot, &mut versions.received);
+        self.learned |= joined == Joined::Concurrent;
+        let counts = &mut versions.counts[usize::from(self.recording)];
+        match joined {
+            Joined::SameVersion => counts.fast_joins += 1,
+            Joined::HappensBefore | Joined::Concurrent => counts.slow_joins += 1,
+        }
+    }
+
+    /// Counts a release.
+    pub(crate) fn copied(&mut self, copied: Copied) {
+        if let Some(versions) = &mut self.versions {
+            let counts = &mut versions.counts[usize::from(self.recording)];
+            match copied {
+                Copied::Shared => counts.shallow_copies += 1,
+                Copied::Joined => counts.deep_copies += 1,
+            }
         }
     }
 
@@ -144,7 +199,7 @@ impl ThreadClock {
             return;
         }
         self.complete();
-        slots.give_back(self.slot, self.time);
+        self.give_back(slots);
         self.ended = true;
         // No same-epoch test succeeds from now on, and no site has a number: a thread that goes on
         // after its end meets `renew` before it records anything.
@@ -157,11 +212,18 @@ impl ThreadClock {
     fn renew(&mut self, slots: &Slots) {
         if !self.ended {
             self.complete();
-            slots.give_back(self.slot, self.time);
+            self.give_back(slots);
         }
         self.past.raise(self.slot, self.time);
         self.ended = false;
-        let (slot, time) = slots.take(self.tid, &self.past);
+        if let Some(versions) = &mut self.versions {
+            versions.received.raise(self.slot, versions.number);
+        }
+        let received = self.versions.as_ref().map(|versions| &versions.received);
+        let (slot, time, version) = slots.take(self.tid, &self.past, received);
+        if let Some(versions) = &mut self.versions {
+            versions.number = version;
+        }
         self.slot = slot;
         self.time = time;
         self.epoch = Epoch::new(slot, time.next());
@@ -170,9 +232,25 @@ impl ThreadClock {
         self.learned = true;
     }
 
-    /// Ends the current epoch, unless nothing happened in it that others could not know.
+    fn give_back(&self, slots: &Slots) {
+        let version = self.versions.as_ref().map(|versions| versions.number);
+        slots.give_back(self.slot, self.time, version.unwrap_or_default());
+    }
+
+    /// Ends the current epoch, unless nothing happened in it that others could not know. If there are versions, learning
+    /// something makes another version and ends no epoch.
     fn complete(&mut self) {
-        if self.used || self.learned {
+        let news = self.used || self.learned;
+        if let Some(versions) = &mut self.versions {
+            if news {
+                versions.number = versions.number.next();
+            }
+            self.learned = false;
+            if !self.used {
+                return;
+            }
+        }
+        if news {
             self.time = self.time.next();
             self.used = false;
             self.learned = false;
@@ -185,6 +263,7 @@ impl ThreadClock {
             past: self.past.clone(),
             slot: self.slot,
             time: self.time,
+            version: self.versions.as_ref().map(|versions| versions.snapshot()),
         }
     }
 }

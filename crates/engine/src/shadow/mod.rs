@@ -11,7 +11,7 @@ mod stats;
 pub use cell::{Cell, Epoch};
 pub use extended::Depot;
 pub use location::{Conflict, Location, Touch, Touched};
-pub use pages::{ADDRESSES, PAGE_BYTES, PAGE_WORDS, Pages, word_of};
+pub use pages::{ADDRESSES, PAGE_BYTES, PAGE_WORDS, Page, Pages, word_of};
 pub use rule::{DjitRule, FastTrackRule, Rule};
 pub use span::{Span, words};
 pub use stats::{Counts, RuleName};

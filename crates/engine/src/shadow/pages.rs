@@ -29,7 +29,8 @@ pub const PAGE_BYTES: u64 = 4096;
 /// One past the last address that has a shadow.
 pub const ADDRESSES: u64 = 1 << 47;
 
-type Page<T> = [T; PAGE_WORDS];
+/// The shadow of a page of memory.
+pub type Page<T> = [T; PAGE_WORDS];
 type Low<T> = [OnceBox<Page<T>>; FAN];
 type Middle<T> = [OnceBox<Low<T>>; FAN];
 

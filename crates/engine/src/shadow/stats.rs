@@ -26,6 +26,8 @@ rules! {
     WriteExclusive,
     /// A write of bytes with several readers: all of them were checked.
     WriteShared,
+    /// An access that is not recorded, where nothing is remembered (Pacer's fast path).
+    Unsampled,
     /// An atomic load.
     AtomicRead,
     /// An atomic store or read-modify-write.

@@ -8,7 +8,7 @@
 use event::{Addr, FenceOrder};
 
 use super::HappensBefore;
-use crate::clock::{Published, ThreadClock};
+use crate::clock::{Copied, Published, ThreadClock};
 use crate::detector::AtomicOp;
 
 /// The writes to an address since it was last overwritten.
@@ -55,8 +55,11 @@ impl HappensBefore {
         self.table.atomic_mut(addr, |object| {
             object.size = object.size.max(size);
             match (snapshot, replaces) {
-                (Some(snapshot), true) => object.released.replace(snapshot),
-                (Some(snapshot), false) => object.released.accumulate(snapshot),
+                (Some(snapshot), true) => {
+                    object.released.replace(snapshot);
+                    thread.copied(Copied::Shared);
+                }
+                (Some(snapshot), false) => thread.copied(object.released.accumulate(snapshot)),
                 (None, true) => object.released = Published::new(),
                 (None, false) => {}
             }

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 use event::Tid;
 
-use crate::clock::{Published, Snapshot};
+use crate::clock::{Copied, Published, Snapshot};
 
 #[derive(Debug, Default)]
 struct Round {
@@ -25,17 +25,18 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
-    pub(super) fn arrive(&mut self, tid: Tid, snapshot: Snapshot) {
+    pub(super) fn arrive(&mut self, tid: Tid, snapshot: Snapshot) -> Copied {
         let open = self.open;
         let before = self.last.insert(tid, open);
         let round = self.rounds.entry(open).or_default();
-        round.arrived.accumulate(snapshot);
+        let copied = round.arrived.accumulate(snapshot);
         if before != Some(open) {
             round.members += 1;
             if let Some(before) = before {
                 self.leave(before);
             }
         }
+        copied
     }
 
     /// What the thread departs with; nothing if it never arrived.

@@ -18,6 +18,8 @@ use table::Table;
 pub struct HappensBefore {
     slots: Slots,
     table: Table,
+    /// Do threads count versions?
+    versioned: bool,
 }
 
 impl Default for HappensBefore {
@@ -32,6 +34,15 @@ impl HappensBefore {
         HappensBefore {
             slots: Slots::new(limits),
             table: Table::new(),
+            versioned: false,
+        }
+    }
+
+    /// The same for threads that count versions (Pacer).
+    pub fn versioned(limits: Limits) -> HappensBefore {
+        HappensBefore {
+            versioned: true,
+            ..HappensBefore::new(limits)
         }
     }
 
@@ -42,13 +53,14 @@ impl HappensBefore {
 
     /// A thread that nobody forked.
     pub fn root(&self, tid: Tid) -> ThreadClock {
-        ThreadClock::new(&self.slots, tid, Clock::new())
+        let received = self.versioned.then(Clock::new);
+        ThreadClock::new(&self.slots, tid, Clock::new(), received)
     }
 
     /// `Fork`: what the parent did so far happens before all that the child does.
     pub fn fork(&self, parent: &mut ThreadClock, tid: Tid) -> ThreadClock {
-        let snapshot = parent.publish(&self.slots);
-        ThreadClock::new(&self.slots, tid, snapshot.into_clock())
+        let (past, received) = parent.publish(&self.slots).into_clocks();
+        ThreadClock::new(&self.slots, tid, past, received)
     }
 
     /// `End`: the thread's slot can be used again by those who know that it ended.
@@ -74,7 +86,7 @@ impl HappensBefore {
             SyncOp::Release(lock) => {
                 let snapshot = thread.publish(&self.slots);
                 self.table.lock(lock, |l| {
-                    l.released.accumulate(snapshot);
+                    thread.copied(l.released.accumulate(snapshot));
                     // Whoever acquires learns the readers' part from here too, then.
                     if thread.knows(&l.read_released) {
                         l.read_released = Published::new();
@@ -83,22 +95,27 @@ impl HappensBefore {
             }
             SyncOp::ReadRelease(lock) => {
                 let snapshot = thread.publish(&self.slots);
-                self.table
-                    .lock(lock, |l| l.read_released.accumulate(snapshot));
+                self.table.lock(lock, |l| {
+                    thread.copied(l.read_released.accumulate(snapshot));
+                });
             }
             SyncOp::VolatileWrite(id) => {
                 let snapshot = thread.publish(&self.slots);
-                self.table.volatile(id, |v| v.accumulate(snapshot));
+                self.table
+                    .volatile(id, |v| thread.copied(v.accumulate(snapshot)));
             }
             SyncOp::VolatileRead(id) => self.table.volatile(id, |v| thread.learn(v)),
             SyncOp::Send(id) => {
                 let snapshot = thread.publish(&self.slots);
-                self.table.channel(id, |c| c.accumulate(snapshot));
+                self.table
+                    .channel(id, |c| thread.copied(c.accumulate(snapshot)));
             }
             SyncOp::Receive(id) => self.table.channel(id, |c| thread.learn(c)),
             SyncOp::Arrive(id) => {
                 let snapshot = thread.publish(&self.slots);
-                self.table.barrier(id, |b| b.arrive(thread.tid(), snapshot));
+                self.table.barrier(id, |b| {
+                    thread.copied(b.arrive(thread.tid(), snapshot));
+                });
             }
             SyncOp::Depart(id) => self.table.barrier(id, |b| {
                 if let Some(round) = b.depart(thread.tid()) {
