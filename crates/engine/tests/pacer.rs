@@ -8,7 +8,7 @@ use engine::detector::{Detector, Race};
 use engine::literace::LiteRace;
 use engine::pacer::Pacer;
 use engine::replay::Replay;
-use event::{Event, Func, Op, Site, SyncId};
+use event::{Event, FenceOrder, Func, LoadOrder, Op, Site, StoreOrder, SyncId};
 use oracle::Oracle;
 use oracle::r#gen::{self, Rng};
 use std::collections::{BTreeMap, BTreeSet};
@@ -330,6 +330,50 @@ fn joins_are_fast_while_time_stands_still() {
     assert!(long["PacerUnsampledFastJoins"] > 50_000);
     assert!(long["PacerUnsampledDeepCopies"] < 200);
     assert_eq!(long["Unsampled"], 20_000);
+}
+
+/// A thread learns of a sampled write and passes it on while time stands still, so its epoch says nothing of it.
+fn hearsay(pass_on: &[Event], take: &[Event]) -> Vec<Event> {
+    let g = SyncId(1);
+    let mut trace = vec![op(1, Op::SampleBegin), write(1, 0, 10), op(1, Op::Send(g))];
+    trace.extend([op(1, Op::SampleEnd), op(2, Op::Receive(g))]);
+    trace.extend(pass_on);
+    trace.extend(take);
+    trace.push(read(3, 0, 11));
+    trace
+}
+
+#[test]
+fn what_was_learned_while_time_stood_still_is_not_lost() {
+    let (addr, size) = (var(7), 8);
+    let store = Op::Store {
+        addr,
+        size,
+        order: StoreOrder::Release,
+    };
+    let load = Op::Load {
+        addr,
+        size,
+        order: LoadOrder::Relaxed,
+    };
+    let locked = [acq(2, 5), rel(2, 5)];
+    let cases = [
+        hearsay(&locked, &[acq(3, 5)]),
+        // Thread 3 may get the slot of thread 2, whose end it does not know of.
+        hearsay(&[locked[0], locked[1], op(2, Op::End)], &[acq(3, 5)]),
+        hearsay(
+            &[op(2, store)],
+            &[op(3, load), op(3, Op::Fence(FenceOrder::Acquire))],
+        ),
+        hearsay(&[], &[join(3, 2)]),
+        hearsay(&[fork(2, 3)], &[]),
+    ];
+    for trace in cases {
+        assert!(Oracle::new(&trace).expect("well-formed").pairs().is_empty());
+        assert_eq!(run(Pacer::new(None, 0), &trace).races, [], "{trace:#?}");
+    }
+    let unheard = hearsay(&locked, &[acq(3, 6)]);
+    assert_eq!(run(Pacer::new(None, 0), &unheard).races.len(), 1);
 }
 
 /// LiteRace checks the first ten executions of a function in each thread, and then fewer and fewer; what it

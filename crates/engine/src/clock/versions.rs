@@ -74,3 +74,39 @@ impl Versions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::clock::Limits;
+    use crate::detector::SyncOp;
+    use crate::shadow::Cell;
+    use crate::sync::HappensBefore;
+    use event::{AccessKind, Site, SyncId, Tid};
+
+    /// A thread that runs out of versions goes on in another slot, and nothing is forgotten.
+    #[test]
+    fn versions_do_not_wrap() {
+        let order = HappensBefore::versioned(Limits {
+            time: 2,
+            ..Limits::CELL
+        });
+        let [mut source, mut carrier, mut sink] = [1, 2, 3].map(|t| order.root(Tid(t)));
+        carrier.set_recording(false);
+        let start = carrier.slot();
+        let mut slots = alloc::vec![start];
+        for _ in 0..20_000 {
+            let (epoch, site) = source.stamp(order.slots(), Site(1));
+            let cell = Cell::new(epoch, AccessKind::Write, 1, site);
+            order.sync(&mut source, SyncOp::Send(SyncId(1)));
+            order.sync(&mut carrier, SyncOp::Receive(SyncId(1)));
+            order.sync(&mut carrier, SyncOp::Send(SyncId(2)));
+            if !slots.contains(&carrier.slot()) {
+                slots.push(carrier.slot());
+            }
+            assert!(!sink.covers(cell.slot(), cell.time()));
+            order.sync(&mut sink, SyncOp::Receive(SyncId(2)));
+            assert!(sink.covers(cell.slot(), cell.time()));
+        }
+        assert!(slots.len() >= 2, "it moved: {slots:?}");
+    }
+}
