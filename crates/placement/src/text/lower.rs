@@ -6,7 +6,7 @@
 use super::Error;
 use super::ast::*;
 use crate::ir::{
-    Block, BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Instr, Kind, OpaqueOp,
+    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Instr, Kind, OpaqueOp,
     Path, Phi, Program, Shape, Sync, Terminator, Var,
 };
 use crate::lin::Lin;
@@ -779,12 +779,5 @@ fn names_assigned(body: &Body, out: &mut BTreeSet<String>) {
             StmtKind::While(_, b) | StmtKind::Loop(b) => names_assigned(b, out),
             _ => {}
         }
-    }
-}
-
-impl Block {
-    /// How many points the block has.
-    pub(crate) fn points(&self) -> usize {
-        self.instrs.len() + 1
     }
 }

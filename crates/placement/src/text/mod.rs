@@ -20,12 +20,14 @@
 //! the same offset in every class. `//` starts a comment. `while (c) { s }` means
 //! `if (c) { loop { s; if (not c) break; } }`, the shape on which [LOOP] works best.
 
+mod annotate;
 pub mod ast;
 mod lexer;
 mod lower;
 mod parse;
 mod print;
 
+pub use annotate::annotate;
 pub use lower::{Lowered, Origin, lower};
 pub use parse::parse;
 pub use print::{Notes, print, print_with};

@@ -1,0 +1,132 @@
+//! Kill sets: what each function of a program may do, over its call graph.
+//!
+//! A function that may loop for ever counts as one that may not return: an access pending in its
+//! caller would wait for a check that never comes. Endless recursion is not considered: it ends in a
+//! crash, and a crash loses pending checks wherever it happens.
+
+use crate::cfg::{Cfg, Loop};
+use crate::ir::{Call, Callee, Cond, Effects, Function, Instr, Kind, Program, Terminator};
+use crate::values::Values;
+
+/// The effects of each function: the least solution over the call graph.
+pub fn effects(program: &Program) -> Vec<Effects> {
+    let mut own: Vec<Effects> = Vec::new();
+    let mut callees: Vec<Vec<(usize, bool)>> = Vec::new();
+    for f in &program.funcs {
+        let (e, c) = direct(f);
+        own.push(e);
+        callees.push(c);
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for f in 0..own.len() {
+            for &(callee, handled) in &callees[f] {
+                let mut e = own.get(callee).copied().unwrap_or(Effects::UNKNOWN);
+                e.unwinds &= !handled;
+                let new = own[f].or(e);
+                changed |= new != own[f];
+                own[f] = new;
+            }
+        }
+    }
+    own
+}
+
+/// The effects of a call, given those of all functions.
+pub(crate) fn of_call(call: &Call, effects: &[Effects]) -> Effects {
+    match call.callee {
+        Callee::Known(f) => effects.get(f.index()).copied().unwrap_or(Effects::UNKNOWN),
+        Callee::External(e) => e,
+    }
+}
+
+/// What a function does itself, and whom it calls (`true`: exceptions are handled).
+fn direct(f: &Function) -> (Effects, Vec<(usize, bool)>) {
+    let cfg = Cfg::new(f);
+    let mut own = Effects::NONE;
+    let mut callees = Vec::new();
+    let mut call = |c: &Call, handled: bool, own: &mut Effects| match c.callee {
+        Callee::Known(g) => callees.push((g.index(), handled)),
+        Callee::External(mut e) => {
+            e.unwinds &= !handled;
+            *own = own.or(e);
+        }
+    };
+    for b in &cfg.order {
+        let block = &f.blocks[b.index()];
+        for i in &block.instrs {
+            match i {
+                Instr::Sync(s) => own = own.or(s.effects()),
+                Instr::Call(c) => call(c, false, &mut own),
+                Instr::Access { kind, .. } => own.writes |= *kind == Kind::Write,
+                _ => {}
+            }
+        }
+        match &block.term {
+            Terminator::Invoke { call: c, .. } => call(c, true, &mut own),
+            Terminator::Unwind => own.unwinds = true,
+            Terminator::Stop => own.leaves = true,
+            _ => {}
+        }
+    }
+    if cfg.irreducible {
+        own.leaves = true;
+    } else if !cfg.loops.is_empty() {
+        let values = Values::new(f, &cfg, &[]);
+        own.leaves |= cfg.loops.iter().enumerate().any(|(l, _)| {
+            may_be_endless(f, &cfg, &values, l)
+        });
+    }
+    (own, callees)
+}
+
+/// Is there no test, made in every round, that sooner or later ends loop `l`?
+pub(crate) fn may_be_endless(f: &Function, cfg: &Cfg, values: &Values, l: usize) -> bool {
+    let this = &cfg.loops[l];
+    !cfg.order
+        .iter()
+        .filter(|b| this.contains[b.index()])
+        .filter(|b| this.latches.iter().all(|latch| cfg.dominates(**b, *latch)))
+        .any(|b| match &f.blocks[b.index()].term {
+            Terminator::Branch {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let stay = match (this.contains[then.index()], this.contains[otherwise.index()]) {
+                    (true, false) => Some(cond.clone()),
+                    (false, true) => cond.negated(),
+                    _ => None,
+                };
+                stay.is_some_and(|c| runs_out(cfg, values, this, l, &c))
+            }
+            _ => false,
+        })
+}
+
+/// Does `stay` become false after finitely many rounds?
+fn runs_out(cfg: &Cfg, values: &Values, this: &Loop, l: usize, stay: &Cond) -> bool {
+    let Some(e) = values.expand(stay.lin()) else {
+        return false;
+    };
+    let rounds = values.ghost(l);
+    let k = e.coefficient(rounds);
+    // Everything but the round counter must stay as it is while the loop runs.
+    let steady = e.vars().filter(|x| *x != rounds).all(|x| {
+        if values.is_ghost(x) {
+            let of = (0..cfg.loops.len()).find(|i| values.ghost(*i) == x);
+            return of.is_some_and(|i| !this.contains[cfg.loops[i].header.index()]);
+        }
+        cfg.def_block(x)
+            .is_some_and(|b| !this.contains[b.index()])
+    });
+    steady
+        && match stay {
+            Cond::NonNegative(_) => k < 0,
+            // Steps of one meet every integer on their way. (From the wrong side, the way leads
+            // around all of them, and no memory is large enough to walk through.)
+            Cond::NonZero(_) => k == 1 || k == -1,
+            Cond::Zero(_) => k != 0,
+        }
+}

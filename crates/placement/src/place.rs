@@ -1,0 +1,494 @@
+//! Check placement for one function: the rules of Figure 7 put together.
+//!
+//! | rule | where |
+//! |---|---|
+//! | [ASSIGN], [RENAME] | `values`: definitions are resolved, merges rename on edges |
+//! | [NEW], [READ], [WRITE] | `history` forwards, `anticipate` backwards |
+//! | [IF], [LOOP]: `⊓`, `Hinv`, `Ainv` | `history::meet`, `anticipate`, `conditions` |
+//! | [ACQ], [REL], [CALL], [STMT]: `Checks(H, A)` | here, [`Placer::block`] |
+//! | [IF], [LOOP]: `Checks(H, H', A)` on edges | here, [`Placer::edge`] |
+//!
+//! Deviations, each one on the safe side: a call that may not come back (exit, endless loop, an exception
+//! without a handler here) is a deadline for pending checks like an acquire; a loop that may not end commits
+//! pending checks at its back edge every now and then, and promises nothing to what came before it.
+
+use crate::alias;
+use crate::analysis::Analysis;
+use crate::anticipate::Anticipated;
+use crate::cfg::Cfg;
+use crate::coalesce::coalesce;
+use crate::cover::{Fact, cover, insert};
+use crate::history::{History, MAX_PASSES, incoming, meet, same_paths};
+use crate::ir::{AccessId, BlockId, Check, Effects, Function, Instr, Kind, Path, Point};
+use crate::values::Values;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which checks are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mode {
+    /// One at each access.
+    All,
+    /// At each access, unless an earlier one in the same release-free span makes it redundant.
+    RedCard,
+    /// Deferred, merged and coalesced.
+    #[default]
+    BigFoot,
+}
+
+/// How to place checks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Which checks are made.
+    pub mode: Mode,
+    /// Use alias facts. Trace-precise, not address-precise: see docs/soundness.md.
+    pub alias_facts: bool,
+    /// Believe, as the paper does, that every loop ends.
+    pub loops_end: bool,
+    /// Keep the contexts.
+    pub contexts: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            mode: Mode::BigFoot,
+            alias_facts: false,
+            loops_end: false,
+            contexts: false,
+        }
+    }
+}
+
+/// What became of an access.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Fate {
+    /// Where checks stand for it.
+    pub checked_at: BTreeSet<Point>,
+    /// On some way an earlier check covers it.
+    pub already_checked: bool,
+    /// On some way a later access is sure to come, whose check covers it.
+    pub anticipated: bool,
+}
+
+/// What was done, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Accesses in the function.
+    pub accesses: u64,
+    /// Check paths placed.
+    pub checks: u64,
+    /// `[ACQ]` and other deadlines at which something had to be checked.
+    pub at_acquire: u64,
+    /// `[REL]` at which something had to be checked.
+    pub at_release: u64,
+    /// `[IF]`, `[LOOP]`: edges on which something had to be checked.
+    pub at_merge: u64,
+    /// Ends of the function at which something had to be checked.
+    pub at_end: u64,
+    /// Accesses checked on the spot because the analysis gave up on them.
+    pub immediate: u64,
+    /// Loops that may not end and have something to commit.
+    pub commits: u64,
+    /// 1 if the function is beyond the analysis and got a check at each access.
+    pub fallback: u64,
+}
+
+/// The contexts `H•A` of a function, for those who want to see them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Context {
+    /// Tests passed.
+    pub conditions: Vec<crate::ir::Cond>,
+    /// Past accesses p✁.
+    pub accesses: Vec<(Kind, Path)>,
+    /// Past checks p√.
+    pub checks: Vec<(Kind, Path)>,
+    /// Anticipated accesses p✸.
+    pub anticipated: Vec<(Kind, Path)>,
+}
+
+/// The result for one function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Placement {
+    /// Checks to insert before each point.
+    pub checks: BTreeMap<Point, Vec<Check>>,
+    /// Checks to make now and then at each point (back edges of loops that may not end).
+    pub commits: BTreeMap<Point, Vec<Check>>,
+    /// What became of each access, by its id.
+    pub fates: Vec<Fate>,
+    /// If asked for: contexts at each point, before its checks and, where that differs, after them.
+    pub contexts: BTreeMap<Point, Vec<Context>>,
+    /// Why there are as many checks as there are.
+    pub counts: Counts,
+}
+
+/// Places checks in one function, given the effects of all functions of its program.
+pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
+    let cfg = Cfg::new(f);
+    if options.mode == Mode::All || cfg.irreducible || has_critical_edge(f, &cfg) {
+        return everywhere(f, &cfg, options.mode != Mode::All);
+    }
+    let mut aliases = Vec::new();
+    let mut values = Values::new(f, &cfg, &aliases);
+    let mut a = Analysis::new(f, cfg.clone(), values, effects, options.loops_end);
+    if options.alias_facts {
+        // Each round may make more paths equal; stopping early loses nothing but checks saved.
+        for _ in 0..3 {
+            if !alias::find(&a, &mut aliases) {
+                break;
+            }
+            values = Values::new(f, &cfg, &aliases);
+            a = Analysis::new(f, cfg.clone(), values, effects, options.loops_end);
+        }
+    }
+    let history = History::new(&a);
+    let anticipated = if options.mode == Mode::BigFoot {
+        Anticipated::new(&a)
+    } else {
+        Anticipated::nothing(&a)
+    };
+    let mut placer = Placer {
+        a: &a,
+        history: &history,
+        anticipated: &anticipated,
+        contexts: options.contexts,
+        out: Placement::default(),
+    };
+    if options.mode == Mode::RedCard {
+        placer.redcard();
+    } else {
+        placer.bigfoot();
+    }
+    let mut out = placer.out;
+    out.counts.immediate = history.immediate.len() as u64;
+    out.counts.accesses = u64::from(f.accesses);
+    out.finish();
+    out
+}
+
+/// Producers split critical edges; a function where they did not is not analysed.
+fn has_critical_edge(f: &Function, cfg: &Cfg) -> bool {
+    cfg.order.iter().any(|b| {
+        let successors = f.blocks[b.index()].term.successors();
+        successors.len() > 1
+            && successors
+                .iter()
+                .any(|s| cfg.preds[s.index()].len() > 1 || successors.iter().filter(|t| *t == s).count() > 1)
+    })
+}
+
+/// A check at each access.
+fn everywhere(f: &Function, cfg: &Cfg, fallback: bool) -> Placement {
+    let mut out = Placement {
+        fates: vec![Fate::default(); f.accesses as usize],
+        ..Placement::default()
+    };
+    for &block in &cfg.order {
+        for (index, i) in f.blocks[block.index()].instrs.iter().enumerate() {
+            if let Instr::Access { id, kind, path, .. } = i {
+                out.at(Point { block, index }, vec![single(*id, *kind, path)]);
+            }
+        }
+    }
+    out.counts.accesses = u64::from(f.accesses);
+    out.counts.fallback = u64::from(fallback);
+    out.finish();
+    out
+}
+
+fn single(id: AccessId, kind: Kind, path: &Path) -> Check {
+    Check {
+        kind,
+        paths: vec![path.clone()],
+        sources: vec![id],
+    }
+}
+
+impl Placement {
+    fn at(&mut self, point: Point, checks: Vec<Check>) {
+        if !checks.is_empty() {
+            self.checks.entry(point).or_default().extend(checks);
+        }
+    }
+
+    /// Derives what follows from the checks.
+    fn finish(&mut self) {
+        for (point, checks) in &self.checks {
+            for c in checks {
+                self.counts.checks += c.paths.len() as u64;
+                for s in &c.sources {
+                    if let Some(fate) = self.fates.get_mut(s.index()) {
+                        fate.checked_at.insert(*point);
+                    }
+                }
+            }
+        }
+        self.counts.commits = self.commits.len() as u64;
+    }
+
+    /// The function with its checks in it.
+    pub fn apply(&self, f: &Function) -> Function {
+        let mut out = f.clone();
+        for b in f.block_ids() {
+            let old = &f.blocks[b.index()].instrs;
+            let mut new = Vec::with_capacity(old.len());
+            for index in 0..=old.len() {
+                let point = Point { block: b, index };
+                if let Some(c) = self.checks.get(&point) {
+                    new.push(Instr::Check(c.clone()));
+                }
+                if let Some(c) = self.commits.get(&point) {
+                    new.push(Instr::Commit(c.clone()));
+                }
+                new.extend(old.get(index).cloned());
+            }
+            out.blocks[b.index()].instrs = new;
+        }
+        out
+    }
+}
+
+struct Placer<'a> {
+    a: &'a Analysis<'a>,
+    history: &'a History,
+    anticipated: &'a Anticipated,
+    contexts: bool,
+    out: Placement,
+}
+
+impl Placer<'_> {
+    fn reset(&mut self) {
+        self.out = Placement {
+            fates: vec![Fate::default(); self.a.f.accesses as usize],
+            ..Placement::default()
+        };
+    }
+
+    /// RedCard: an access is checked where it is, unless H ⊢ p✁.
+    fn redcard(&mut self) {
+        self.reset();
+        let a = self.a;
+        for &block in &a.cfg.order {
+            let solver = a.solver(block);
+            let mut past = self.history.at(block).to_vec();
+            for (index, i) in a.f.blocks[block.index()].instrs.iter().enumerate() {
+                if let Instr::Access { id, kind, path, .. } = i {
+                    let redundant = a.path(*id).is_some_and(|(p, k)| {
+                        cover(&solver, past.iter(), p, *k).is_some()
+                    });
+                    if redundant {
+                        self.out.fates[id.index()].already_checked = true;
+                    } else {
+                        self.out
+                            .at(Point { block, index }, vec![single(*id, *kind, path)]);
+                    }
+                }
+                self.history.transfer(a, i, &mut past);
+            }
+        }
+    }
+
+    /// Past checks, and the sets C, to the greatest fixed point.
+    fn bigfoot(&mut self) {
+        let a = self.a;
+        let mut starts: Vec<Vec<Fact>> = vec![Vec::new(); a.f.blocks.len()];
+        let mut ends: Vec<Option<Vec<Fact>>> = vec![None; a.f.blocks.len()];
+        for pass in 0.. {
+            self.reset();
+            let mut changed = false;
+            for &b in &a.cfg.order {
+                let state = match a.cfg.loop_of_header[b.index()] {
+                    None => meet(a, b, &ends, incoming(a, b, &ends)),
+                    Some(l) => {
+                        let old = &starts[b.index()];
+                        let first = a.cfg.loops[l]
+                            .latches
+                            .iter()
+                            .any(|p| ends[p.index()].is_none());
+                        let candidates = if first {
+                            let mut c = incoming(a, b, &ends);
+                            c.extend(a.swept[l].iter().cloned());
+                            c
+                        } else {
+                            old.clone()
+                        };
+                        let mut new = meet(a, b, &ends, candidates);
+                        let moved = first || !same_paths(old, &new);
+                        if moved && pass > MAX_PASSES {
+                            new.clear();
+                        }
+                        changed |= moved;
+                        new
+                    }
+                };
+                starts[b.index()].clone_from(&state);
+                ends[b.index()] = Some(self.block(b, state));
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Goes through a block; `checked` are the past checks p√ at its start. Returns those at its end.
+    fn block(&mut self, b: BlockId, mut checked: Vec<Fact>) -> Vec<Fact> {
+        let a = self.a;
+        let block = &a.f.blocks[b.index()];
+        let anticipated = self.anticipated.points(a, b);
+        let mut past = self.history.at(b).to_vec();
+        for (index, i) in block.instrs.iter().enumerate() {
+            let point = Point { block: b, index };
+            let kills = a.kills(i);
+            self.context(point, &past, &checked, &anticipated[index]);
+            if kills.any() {
+                let future: &[Fact] = if kills.deadline {
+                    &[]
+                } else {
+                    &anticipated[index]
+                };
+                let placed = self.checks(point, &past, &mut checked, future, &[]);
+                if kills.deadline {
+                    self.out.counts.at_acquire += u64::from(placed);
+                } else {
+                    self.out.counts.at_release += u64::from(placed);
+                }
+            }
+            if let Instr::Access { id, kind, path, .. } = i
+                && self.history.immediate.contains(id)
+            {
+                self.out.at(point, vec![single(*id, *kind, path)]);
+            }
+            self.context(point, &past, &checked, &anticipated[index]);
+            if kills.forgets {
+                checked.clear();
+            }
+            self.history.transfer(a, i, &mut past);
+        }
+        let point = Point {
+            block: b,
+            index: block.instrs.len(),
+        };
+        let kills = a.terminator_kills(&block.term);
+        let future = anticipated.last().map_or(&[][..], |v| v);
+        self.context(point, &past, &checked, future);
+        if kills.any() {
+            let future = if kills.deadline { &[] } else { future };
+            let placed = self.checks(point, &past, &mut checked, future, &[]);
+            self.out.counts.at_end += u64::from(placed);
+        }
+        if let [s] = block.term.successors()[..]
+            && a.cfg.preds[s.index()].len() > 1
+        {
+            self.edge(b, s, &past, &mut checked);
+        }
+        self.context(point, &past, &checked, future);
+        if kills.forgets {
+            checked.clear();
+        }
+        checked
+    }
+
+    /// The edge to a block where several ways meet: what is forgotten there is checked here.
+    fn edge(&mut self, b: BlockId, s: BlockId, past: &[Fact], checked: &mut Vec<Fact>) {
+        let a = self.a;
+        let edge = a.edge(b, s);
+        let here = |facts: &[Fact]| -> Vec<Fact> {
+            facts
+                .iter()
+                .filter_map(|f| {
+                    Some(Fact {
+                        path: f.path.map(|e| edge.backward(e))?,
+                        ..f.clone()
+                    })
+                })
+                .collect()
+        };
+        let kept = here(self.history.at(s));
+        let future = here(self.anticipated.at(s));
+        let point = Point {
+            block: b,
+            index: a.f.blocks[b.index()].instrs.len(),
+        };
+        let placed = self.checks(point, past, checked, &future, &kept);
+        self.out.counts.at_merge += u64::from(placed);
+        let endless = a.cfg.loop_of_header[s.index()]
+            .is_some_and(|l| a.endless[l] && a.cfg.is_back_edge(b, s));
+        if endless {
+            let solver = a.solver(b);
+            let pending: Vec<Fact> = past
+                .iter()
+                .filter(|p| cover(&solver, checked.iter(), &p.path, p.kind).is_none())
+                .cloned()
+                .collect();
+            if !pending.is_empty() {
+                let checks = coalesce(&solver, pending);
+                self.out.commits.insert(point, checks);
+            }
+        }
+    }
+
+    /// `C = Checks(H, H', A)`, placed at `point` and remembered in `checked`. Says whether C is not empty.
+    fn checks(
+        &mut self,
+        point: Point,
+        past: &[Fact],
+        checked: &mut Vec<Fact>,
+        future: &[Fact],
+        kept: &[Fact],
+    ) -> bool {
+        let solver = self.a.solver(point.block);
+        let mut c: Vec<Fact> = Vec::new();
+        for p in past {
+            let known = checked.iter().chain(future).chain(kept);
+            match cover(&solver, known, &p.path, p.kind) {
+                None => c.push(p.clone()),
+                Some(used) => {
+                    let by_check = used.iter().any(|i| *i < checked.len());
+                    let by_future = used.iter().any(|i| {
+                        (checked.len()..checked.len() + future.len()).contains(i)
+                    });
+                    for s in &p.sources {
+                        if let Some(fate) = self.out.fates.get_mut(s.index()) {
+                            fate.already_checked |= by_check;
+                            fate.anticipated |= by_future;
+                        }
+                    }
+                }
+            }
+        }
+        if c.is_empty() {
+            return false;
+        }
+        let checks = coalesce(&solver, c);
+        for check in &checks {
+            for path in &check.paths {
+                insert(
+                    checked,
+                    Fact {
+                        path: path.clone(),
+                        kind: check.kind,
+                        sources: Vec::new(),
+                    },
+                );
+            }
+        }
+        self.out.at(point, checks);
+        true
+    }
+
+    fn context(&mut self, point: Point, past: &[Fact], checked: &[Fact], future: &[Fact]) {
+        if !self.contexts {
+            return;
+        }
+        let plain = |facts: &[Fact]| facts.iter().map(|f| (f.kind, f.path.clone())).collect();
+        let context = Context {
+            conditions: self.a.conditions.at(point.block).to_vec(),
+            accesses: plain(past),
+            checks: plain(checked),
+            anticipated: plain(future),
+        };
+        let here = self.out.contexts.entry(point).or_default();
+        if here.last() != Some(&context) {
+            here.push(context);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Hheuristic and Aheuristic: conjectures about what a loop's induction variables have swept over
+//! before the current round, and will sweep over from it on. The fixed points decide which hold.
+
+use crate::analysis::Analysis;
+use crate::cover::{Fact, insert};
+use crate::ir::{BlockId, Cond, Extent, Instr, Path, Terminator, Var};
+use crate::lin::Lin;
+
+/// Conjectures per loop.
+const MAX_SWEEPS: usize = 48;
+
+impl Analysis<'_> {
+    /// For each access in loop `l` whose address moves with it: the range from where the induction
+    /// variables began up to, not including, where they are. Inner loops are taken at their start, so
+    /// that a matrix swept row by row is one range of its outer loop.
+    pub(crate) fn sweeps(&self, l: usize) -> Vec<Fact> {
+        let mut out = Vec::new();
+        self.each_moving(l, |at_header, step, stride, fact| {
+            let Some(start) = self.at_start(&at_header, l) else {
+                return;
+            };
+            let size = i64::from(fact.path.size);
+            let (lo, hi) = if step > 0 {
+                (Some(start), Some(at_header))
+            } else {
+                // Downwards: everything above the current one, up to the first.
+                (at_header.offset(-step), start.offset(size))
+            };
+            if let (Some(lo), Some(hi)) = (lo, hi) {
+                push(&mut out, fact, lo, hi, stride);
+            }
+        });
+        out
+    }
+
+    /// For each access in loop `l` whose address moves upwards with it: the range from where the
+    /// induction variable is up to where the test at the loop's end lets it come.
+    pub(crate) fn anticipated_sweeps(&self, l: usize) -> Vec<Fact> {
+        let Some((var, bound)) = self.bound(l) else {
+            return Vec::new();
+        };
+        let mut out = Vec::new();
+        self.each_moving(l, |at_header, step, stride, fact| {
+            // The bound must move the address as the variable does: no other induction variable.
+            let others = at_header.vars().any(|x| {
+                x != var && self.values.induction(x).is_some_and(|i| i.of_loop == l)
+            });
+            if step > 0
+                && !others
+                && let Some(hi) = at_header.substitute(var, &bound)
+            {
+                push(&mut out, fact, at_header, hi, stride);
+            }
+        });
+        out
+    }
+
+    /// Accesses in the loop whose address is linear in its induction variables: the address in terms of
+    /// what is in scope at the header, its movement per round of `l`, and the stride of the range.
+    fn each_moving(&self, l: usize, mut each: impl FnMut(Lin, i64, i64, &Fact)) {
+        let this = &self.cfg.loops[l];
+        let mut count = 0;
+        for b in &self.cfg.order {
+            if !this.contains[b.index()] {
+                continue;
+            }
+            for i in &self.f.blocks[b.index()].instrs {
+                let Instr::Access { id, .. } = i else {
+                    continue;
+                };
+                let Some((path, kind)) = self.path(*id) else {
+                    continue;
+                };
+                if path.extent != Extent::One || count == MAX_SWEEPS {
+                    continue;
+                }
+                let Some((at_header, inner)) = self.hoisted(&path.lo, l) else {
+                    continue;
+                };
+                let Some(expanded) = self.values.expand(&at_header) else {
+                    continue;
+                };
+                let step = expanded.coefficient(self.values.ghost(l));
+                let stride = inner.unwrap_or(step).saturating_abs();
+                if step == 0 || stride < i64::from(path.size) {
+                    continue;
+                }
+                count += 1;
+                let fact = Fact {
+                    path: path.clone(),
+                    kind: *kind,
+                    sources: vec![*id],
+                };
+                each(at_header, step, stride, &fact);
+            }
+        }
+    }
+
+    /// `e` with the induction variables of loops inside `l` at their start, and the movement of the
+    /// innermost of them; `None` if it depends on anything else that `l` computes.
+    fn hoisted(&self, e: &Lin, l: usize) -> Option<(Lin, Option<i64>)> {
+        let header = self.cfg.loops[l].header;
+        let mut e = e.clone();
+        let mut inner = None;
+        for _ in 0..8 {
+            let Some(x) = e.vars().filter(|x| !self.cfg.in_scope_at(*x, header)).max() else {
+                return Some((e, inner));
+            };
+            let induction = self.values.induction(x)?;
+            inner = inner.or(e.coefficient(x).checked_mul(induction.step));
+            e = e.substitute(x, &induction.init)?;
+        }
+        None
+    }
+
+    /// `e` as it was in the first round of loop `l`.
+    fn at_start(&self, e: &Lin, l: usize) -> Option<Lin> {
+        e.map(|x| {
+            let i = self.values.induction(x)?;
+            (i.of_loop == l).then(|| i.init.clone())
+        })
+    }
+
+    /// If the loop's only way out is a test at its end that an induction variable, moving up, stays
+    /// below a bound: that variable (as in the header) and the bound.
+    fn bound(&self, l: usize) -> Option<(Var, Lin)> {
+        let this = &self.cfg.loops[l];
+        let mut exit: Option<BlockId> = None;
+        for b in self.cfg.order.iter().filter(|b| this.contains[b.index()]) {
+            let leaves = self.f.blocks[b.index()]
+                .term
+                .successors()
+                .iter()
+                .any(|s| !this.contains[s.index()]);
+            if leaves && exit.replace(*b).is_some() {
+                return None;
+            }
+        }
+        let Terminator::Branch {
+            cond,
+            then,
+            ..
+        } = &self.f.blocks[exit?.index()].term
+        else {
+            return None;
+        };
+        let stay = if this.contains[then.index()] {
+            cond.clone()
+        } else {
+            cond.negated()?
+        };
+        let e = self.values.resolve(stay.lin())?;
+        let (x, k) = e.terms().iter().copied().find(|(x, _)| {
+            self.values
+                .induction(*x)
+                .is_some_and(|i| i.of_loop == l)
+        })?;
+        let step = self.values.induction(x)?.step;
+        let rest = e.substitute(x, &Lin::from(0))?;
+        let steady = rest
+            .vars()
+            .all(|y| self.cfg.in_scope_at(y, this.header) && self.values.induction(y).is_none_or(|i| i.of_loop != l));
+        if !steady || step <= 0 {
+            return None;
+        }
+        // The test speaks of the next round's value x + step.
+        let bound = match (&stay, k) {
+            // rest - x ≥ 0, so x + step ≤ rest + step: the first value out of reach is that plus 1.
+            (Cond::NonNegative(_), -1) => rest.offset(step)?.offset(1)?,
+            (Cond::NonZero(_), -1) => rest.offset(step)?,
+            (Cond::NonZero(_), 1) => rest.scaled(-1)?.offset(step)?,
+            _ => return None,
+        };
+        Some((x, bound))
+    }
+}
+
+fn push(out: &mut Vec<Fact>, like: &Fact, lo: Lin, hi: Lin, stride: i64) {
+    insert(
+        out,
+        Fact {
+            path: Path {
+                lo,
+                extent: Extent::Many { hi, stride },
+                size: like.path.size,
+                shape: like.path.shape,
+            },
+            kind: like.kind,
+            sources: like.sources.clone(),
+        },
+    );
+}
