@@ -18,9 +18,11 @@
 //! ```
 //!
 //! [`gen`](mod@crate::gen) makes traces to compare on: random, exhaustive, shrunk.
+//! [`checks`] says which race checks of a program are precise.
 //! [`wellformed`] says which sequences of events are executions at all.
 #![forbid(unsafe_code)]
 
+pub mod checks;
 pub mod r#gen;
 mod graph;
 mod races;

@@ -27,9 +27,8 @@ impl Anticipated {
         let mut this = Anticipated::nothing(a);
         // What is assumed at each loop header: conjectures first, then also what the first pass found
         // behind the loops. From there on it only shrinks.
-        let mut assumed: Vec<Vec<Fact>> = (0..a.cfg.loops.len())
-            .map(|l| conjectures(a, l))
-            .collect();
+        let mut assumed: Vec<Vec<Fact>> =
+            (0..a.cfg.loops.len()).map(|l| conjectures(a, l)).collect();
         this.pass(a, &mut assumed, false);
         for (l, facts) in assumed.iter_mut().enumerate() {
             this.add_exits(a, l, facts);
@@ -106,12 +105,7 @@ impl Anticipated {
     }
 
     /// `H₁•A₁ ⊓ H₂•A₂` over the successors of `b`.
-    fn merge(
-        &self,
-        a: &Analysis<'_>,
-        b: BlockId,
-        assumed: &[Vec<Fact>],
-    ) -> Vec<Fact> {
+    fn merge(&self, a: &Analysis<'_>, b: BlockId, assumed: &[Vec<Fact>]) -> Vec<Fact> {
         let block = &a.f.blocks[b.index()];
         let point = Point {
             block: b,
@@ -142,7 +136,8 @@ impl Anticipated {
         let mut out: Vec<Fact> = Vec::new();
         for (_, facts) in &ways {
             for f in facts {
-                if out.len() < MAX_FACTS && !out.iter().any(|g| g.path == f.path && g.kind == f.kind)
+                if out.len() < MAX_FACTS
+                    && !out.iter().any(|g| g.path == f.path && g.kind == f.kind)
                 {
                     out.push(f.clone());
                 }

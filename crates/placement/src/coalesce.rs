@@ -11,25 +11,31 @@ const MAX_PAIRS: usize = 40;
 
 /// One check for each coalesced group.
 pub(crate) fn coalesce(solver: &Solver<'_>, facts: Vec<Fact>) -> Vec<Check> {
+    let mut out = Vec::new();
+    group_fields(compact(solver, facts), &mut out);
+    out
+}
+
+/// The same facts in as few as can be; writes first.
+pub(crate) fn compact(solver: &Solver<'_>, facts: Vec<Fact>) -> Vec<Fact> {
     let (mut writes, mut reads): (Vec<Fact>, Vec<Fact>) =
         facts.into_iter().partition(|f| f.kind == Kind::Write);
     merge_ranges(solver, &mut writes);
     // A write check covers reads.
-    reads.retain(|r| match cover(solver, writes.iter(), &r.path, Kind::Read) {
-        Some(used) => {
-            for i in used {
-                writes[i].add_sources(&r.sources);
+    reads.retain(
+        |r| match cover(solver, writes.iter(), &r.path, Kind::Read) {
+            Some(used) => {
+                for i in used {
+                    writes[i].add_sources(&r.sources);
+                }
+                false
             }
-            false
-        }
-        None => true,
-    });
+            None => true,
+        },
+    );
     merge_ranges(solver, &mut reads);
-    let mut out = Vec::new();
-    for group in [writes, reads] {
-        group_fields(group, &mut out);
-    }
-    out
+    writes.extend(reads);
+    writes
 }
 
 /// `x.f`, `x.g` → `x.f/g`.
@@ -168,13 +174,8 @@ fn interleave(solver: &Solver<'_>, facts: &mut Vec<Fact>) -> bool {
                 else {
                     return false;
                 };
-                let at = |a: &Lin, b: &Lin| {
-                    b.offset(j * size).is_some_and(|b| solver.equal(a, &b))
-                };
-                q_stride == stride
-                    && q.path.size == p.size
-                    && at(&q.path.lo, &p.lo)
-                    && at(q_hi, hi)
+                let at = |a: &Lin, b: &Lin| b.offset(j * size).is_some_and(|b| solver.equal(a, &b));
+                q_stride == stride && q.path.size == p.size && at(&q.path.lo, &p.lo) && at(q_hi, hi)
             })
         };
         let Some(mut siblings) = (1..k).map(sibling).collect::<Option<Vec<usize>>>() else {

@@ -99,10 +99,8 @@ impl Conditions {
                         Some(i) if i.of_loop == l => Lin::from(x).offset(-i.step),
                         _ => {
                             // Other merges of the header have no known next value.
-                            speakable &= !f.blocks[header.index()]
-                                .phis
-                                .iter()
-                                .any(|phi| phi.dst == x);
+                            speakable &=
+                                !f.blocks[header.index()].phis.iter().any(|phi| phi.dst == x);
                             None
                         }
                     }

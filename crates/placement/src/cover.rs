@@ -141,8 +141,7 @@ fn advance(
                 return Some(hi.clone());
             }
             // `at ≤ known_hi` and both on the grid: everything before `known_hi` is contained.
-            let on_grid =
-                solver.congruent(known_hi, at, stride) && solver.at_most(at, known_hi);
+            let on_grid = solver.congruent(known_hi, at, stride) && solver.at_most(at, known_hi);
             on_grid.then(|| known_hi.clone())
         }
     }

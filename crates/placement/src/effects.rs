@@ -74,9 +74,11 @@ fn direct(f: &Function) -> (Effects, Vec<(usize, bool)>) {
         own.leaves = true;
     } else if !cfg.loops.is_empty() {
         let values = Values::new(f, &cfg, &[]);
-        own.leaves |= cfg.loops.iter().enumerate().any(|(l, _)| {
-            may_be_endless(f, &cfg, &values, l)
-        });
+        own.leaves |= cfg
+            .loops
+            .iter()
+            .enumerate()
+            .any(|(l, _)| may_be_endless(f, &cfg, &values, l));
     }
     (own, callees)
 }
@@ -94,7 +96,10 @@ pub(crate) fn may_be_endless(f: &Function, cfg: &Cfg, values: &Values, l: usize)
                 then,
                 otherwise,
             } => {
-                let stay = match (this.contains[then.index()], this.contains[otherwise.index()]) {
+                let stay = match (
+                    this.contains[then.index()],
+                    this.contains[otherwise.index()],
+                ) {
                     (true, false) => Some(cond.clone()),
                     (false, true) => cond.negated(),
                     _ => None,
@@ -118,8 +123,7 @@ fn runs_out(cfg: &Cfg, values: &Values, this: &Loop, l: usize, stay: &Cond) -> b
             let of = (0..cfg.loops.len()).find(|i| values.ghost(*i) == x);
             return of.is_some_and(|i| !this.contains[cfg.loops[i].header.index()]);
         }
-        cfg.def_block(x)
-            .is_some_and(|b| !this.contains[b.index()])
+        cfg.def_block(x).is_some_and(|b| !this.contains[b.index()])
     });
     steady
         && match stay {

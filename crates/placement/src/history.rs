@@ -6,6 +6,7 @@
 //! entail, until nothing is dropped: the greatest fixed point below the conjectures.
 
 use crate::analysis::{Analysis, MAX_FACTS};
+use crate::coalesce::compact;
 use crate::cover::{Fact, cover, insert};
 use crate::ir::{AccessId, BlockId, Instr, Kind};
 use std::collections::BTreeSet;
@@ -33,7 +34,10 @@ impl History {
             for &b in &a.cfg.order {
                 let state = if let Some(l) = a.cfg.loop_of_header[b.index()] {
                     let old = &h.start[b.index()];
-                    let first = a.cfg.loops[l].latches.iter().any(|p| ends[p.index()].is_none());
+                    let first = a.cfg.loops[l]
+                        .latches
+                        .iter()
+                        .any(|p| ends[p.index()].is_none());
                     let candidates = if first {
                         let mut c = incoming(a, b, &ends);
                         c.extend(a.swept[l].iter().cloned());
@@ -97,6 +101,13 @@ impl History {
         }
         if a.terminator_kills(&block.term).forgets {
             state.clear();
+        }
+        // Before ways meet, in as few words as can be: `a[lo..i]` and `a[i]` are `a[lo..i + 1]` for
+        // whoever has a name for `i + 1` on the other side.
+        if let [s] = block.term.successors()[..]
+            && a.cfg.preds[s.index()].len() > 1
+        {
+            state = compact(&a.solver(b), state);
         }
         state
     }

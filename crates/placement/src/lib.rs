@@ -12,6 +12,7 @@ mod coalesce;
 mod conditions;
 mod cover;
 mod effects;
+pub mod generate;
 mod history;
 pub mod interp;
 pub mod ir;

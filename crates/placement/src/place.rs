@@ -170,9 +170,9 @@ fn has_critical_edge(f: &Function, cfg: &Cfg) -> bool {
     cfg.order.iter().any(|b| {
         let successors = f.blocks[b.index()].term.successors();
         successors.len() > 1
-            && successors
-                .iter()
-                .any(|s| cfg.preds[s.index()].len() > 1 || successors.iter().filter(|t| *t == s).count() > 1)
+            && successors.iter().any(|s| {
+                cfg.preds[s.index()].len() > 1 || successors.iter().filter(|t| *t == s).count() > 1
+            })
     })
 }
 
@@ -272,9 +272,9 @@ impl Placer<'_> {
             let mut past = self.history.at(block).to_vec();
             for (index, i) in a.f.blocks[block.index()].instrs.iter().enumerate() {
                 if let Instr::Access { id, kind, path, .. } = i {
-                    let redundant = a.path(*id).is_some_and(|(p, k)| {
-                        cover(&solver, past.iter(), p, *k).is_some()
-                    });
+                    let redundant = a
+                        .path(*id)
+                        .is_some_and(|(p, k)| cover(&solver, past.iter(), p, *k).is_some());
                     if redundant {
                         self.out.fates[id.index()].already_checked = true;
                     } else {
@@ -443,9 +443,9 @@ impl Placer<'_> {
                 None => c.push(p.clone()),
                 Some(used) => {
                     let by_check = used.iter().any(|i| *i < checked.len());
-                    let by_future = used.iter().any(|i| {
-                        (checked.len()..checked.len() + future.len()).contains(i)
-                    });
+                    let by_future = used
+                        .iter()
+                        .any(|i| (checked.len()..checked.len() + future.len()).contains(i));
                     for s in &p.sources {
                         if let Some(fate) = self.out.fates.get_mut(s.index()) {
                             fate.already_checked |= by_check;

@@ -42,9 +42,9 @@ impl Analysis<'_> {
         let mut out = Vec::new();
         self.each_moving(l, |at_header, step, stride, fact| {
             // The bound must move the address as the variable does: no other induction variable.
-            let others = at_header.vars().any(|x| {
-                x != var && self.values.induction(x).is_some_and(|i| i.of_loop == l)
-            });
+            let others = at_header
+                .vars()
+                .any(|x| x != var && self.values.induction(x).is_some_and(|i| i.of_loop == l));
             if step > 0
                 && !others
                 && let Some(hi) = at_header.substitute(var, &bound)
@@ -136,12 +136,7 @@ impl Analysis<'_> {
                 return None;
             }
         }
-        let Terminator::Branch {
-            cond,
-            then,
-            ..
-        } = &self.f.blocks[exit?.index()].term
-        else {
+        let Terminator::Branch { cond, then, .. } = &self.f.blocks[exit?.index()].term else {
             return None;
         };
         let stay = if this.contains[then.index()] {
@@ -150,16 +145,17 @@ impl Analysis<'_> {
             cond.negated()?
         };
         let e = self.values.resolve(stay.lin())?;
-        let (x, k) = e.terms().iter().copied().find(|(x, _)| {
-            self.values
-                .induction(*x)
-                .is_some_and(|i| i.of_loop == l)
-        })?;
+        let (x, k) = e
+            .terms()
+            .iter()
+            .copied()
+            .find(|(x, _)| self.values.induction(*x).is_some_and(|i| i.of_loop == l))?;
         let step = self.values.induction(x)?.step;
         let rest = e.substitute(x, &Lin::from(0))?;
-        let steady = rest
-            .vars()
-            .all(|y| self.cfg.in_scope_at(y, this.header) && self.values.induction(y).is_none_or(|i| i.of_loop != l));
+        let steady = rest.vars().all(|y| {
+            self.cfg.in_scope_at(y, this.header)
+                && self.values.induction(y).is_none_or(|i| i.of_loop != l)
+        });
         if !steady || step <= 0 {
             return None;
         }

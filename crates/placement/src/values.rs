@@ -90,8 +90,7 @@ impl Values {
                     }
                 });
                 // The value must exist where the merge happens, not in a later round only.
-                let exists =
-                    |e: &Lin| e.vars().all(|x| x != phi.dst && cfg.in_scope_at(x, b));
+                let exists = |e: &Lin| e.vars().all(|x| x != phi.dst && cfg.in_scope_at(x, b));
                 if agree && same.as_ref().is_some_and(exists) {
                     self.resolved[phi.dst.index()] = same;
                     changed = true;
@@ -113,7 +112,9 @@ impl Values {
                         return false;
                     };
                     if l.latches.contains(p) {
-                        let d = value.minus(&Lin::from(phi.dst)).and_then(|d| d.as_constant());
+                        let d = value
+                            .minus(&Lin::from(phi.dst))
+                            .and_then(|d| d.as_constant());
                         d.is_some_and(|d| d != 0 && *step.get_or_insert(d) == d)
                     } else {
                         *init.get_or_insert_with(|| value.clone()) == value

@@ -195,7 +195,12 @@ impl<'a> Writer<'a> {
                 if k % WORD != 0 || p.extent != Extent::One {
                     return None;
                 }
-                fields.push(self.program.fields.get(usize::try_from(k / WORD).ok()?)?.as_str());
+                fields.push(
+                    self.program
+                        .fields
+                        .get(usize::try_from(k / WORD).ok()?)?
+                        .as_str(),
+                );
                 base = p.lo.offset(-k);
             }
             let base = self.name(base?.as_var()?, origin, rename);
@@ -298,7 +303,10 @@ impl<'a> Writer<'a> {
                 || (b.index() == 0 && self.f.params.contains(&x));
             if starts && let Some(o) = self.origin(start) {
                 let line = format!("{fresh} <- {name};");
-                self.renames.entry((o.body, o.index)).or_default().push(line);
+                self.renames
+                    .entry((o.body, o.index))
+                    .or_default()
+                    .push(line);
                 return;
             }
             for (index, i) in block.instrs.iter().enumerate() {
@@ -309,21 +317,29 @@ impl<'a> Writer<'a> {
                     return;
                 };
                 if let Instr::Opaque { op, args, .. } = i {
-                    let texts: Vec<String> =
-                        args.iter().map(|e| {
+                    let texts: Vec<String> = args
+                        .iter()
+                        .map(|e| {
                             let e = self.values.resolve(e).unwrap_or_else(|| e.clone());
                             self.lin(&e, &o, true)
-                        }).collect();
+                        })
+                        .collect();
                     let symbol = match op {
                         OpaqueOp::Mul => "*",
                         OpaqueOp::Div => "/",
                         OpaqueOp::Rem | OpaqueOp::Unknown => "%",
                     };
                     let line = format!("{fresh} = ({});", texts.join(&format!(") {symbol} (")));
-                    self.renames.entry((o.body, o.index)).or_default().push(line);
+                    self.renames
+                        .entry((o.body, o.index))
+                        .or_default()
+                        .push(line);
                 } else {
                     let line = format!("{fresh} <- {name};");
-                    self.renames.entry((o.body, o.index + 1)).or_default().push(line);
+                    self.renames
+                        .entry((o.body, o.index + 1))
+                        .or_default()
+                        .push(line);
                 }
                 return;
             }
@@ -335,7 +351,10 @@ impl<'a> Writer<'a> {
                 && let Some(o) = self.origins[b.index()].last()
             {
                 let line = format!("{fresh} <- {name};");
-                self.renames.entry((o.body, o.index + 1)).or_default().push(line);
+                self.renames
+                    .entry((o.body, o.index + 1))
+                    .or_default()
+                    .push(line);
                 return;
             }
         }

@@ -6,8 +6,8 @@
 use super::Error;
 use super::ast::*;
 use crate::ir::{
-    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Instr, Kind, OpaqueOp,
-    Path, Phi, Program, Shape, Sync, Terminator, Var,
+    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Instr, Kind, OpaqueOp, Path, Phi,
+    Program, Shape, Sync, Terminator, Var,
 };
 use crate::lin::Lin;
 use std::collections::{BTreeMap, BTreeSet};
