@@ -1,0 +1,26 @@
+// A relaxed flag orders nothing.
+#[path = "../support/invisible.rs"]
+mod invisible;
+
+use invisible::{Shared, signal, wait};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+static SHARED: Shared<i32> = Shared::new(0);
+static FLAG: AtomicBool = AtomicBool::new(false);
+
+fn main() {
+    let first = thread::spawn(move || {
+        unsafe { *SHARED.at() = 1 }; // RACE a
+        FLAG.store(true, Relaxed);
+        signal(1);
+    });
+    let second = thread::spawn(move || {
+        wait(1);
+        if FLAG.load(Relaxed) {
+            unsafe { *SHARED.at() = 2 }; // RACE a
+        }
+    });
+    first.join().unwrap();
+    second.join().unwrap();
+}

@@ -1,0 +1,21 @@
+// A write and a later, unordered read of a static.
+#[path = "../support/invisible.rs"]
+mod invisible;
+
+use invisible::{Shared, signal, use_value, wait};
+use std::thread;
+
+static SHARED: Shared<i32> = Shared::new(0);
+
+fn main() {
+    let first = thread::spawn(move || {
+        unsafe { *SHARED.at() = 1 }; // RACE a
+        signal(1);
+    });
+    let second = thread::spawn(move || {
+        wait(1);
+        use_value(unsafe { *SHARED.at() }.into()); // RACE a
+    });
+    first.join().unwrap();
+    second.join().unwrap();
+}
