@@ -55,9 +55,18 @@ pub(crate) fn build(program: &Program, tool: Tool, places: &Places) -> Result<Pa
     }
     let command = match program.language {
         Language::C | Language::Cxx => compile_c(program, tool, places, &executable),
-        Language::Rust => compile_rust(program, tool, places, &executable),
-        Language::Cargo => compile_cargo(program, tool, places, &folder),
+        Language::Rust if tool == Tool::Footrace => {
+            let manifest = wrap_in_package(program, &folder)?;
+            compile_cargo(&manifest, tool, places, &folder)
+        }
+        Language::Rust => compile_rust(program, tool, &executable),
+        Language::Cargo => {
+            let project = program.source.ancestors().nth(2).unwrap_or(&program.source);
+            compile_cargo(&project.join("Cargo.toml"), tool, places, &folder)
+        }
     };
+    let through_cargo = program.language == Language::Cargo
+        || (program.language == Language::Rust && tool == Tool::Footrace);
     let ended = run(command, BUILD_LIMIT, &folder).map_err(|e| format!("cannot build: {e}"))?;
     if !ended.succeeded() {
         return Err(format!(
@@ -67,8 +76,12 @@ pub(crate) fn build(program: &Program, tool: Tool, places: &Places) -> Result<Pa
             ended.stderr
         ));
     }
-    if program.language == Language::Cargo {
-        let built = find_executable(&folder.join("cargo"), &program.name)
+    if through_cargo {
+        let name = match program.language {
+            Language::Cargo => program.name.as_str(),
+            _ => "program",
+        };
+        let built = find_executable(&folder.join("cargo"), name)
             .ok_or("cargo built no executable of the project's name")?;
         std::fs::copy(&built, &executable).map_err(|e| format!("{}: {e}", built.display()))?;
     }
@@ -130,14 +143,9 @@ fn compile_c(program: &Program, tool: Tool, places: &Places, executable: &Path) 
     command
 }
 
-/// rustc as `cargo footrace` would call it, through `footrace rustc`.
-fn compile_rust(program: &Program, tool: Tool, places: &Places, executable: &Path) -> Command {
+/// rustc on the one file.
+fn compile_rust(program: &Program, tool: Tool, executable: &Path) -> Command {
     let mut command = match tool {
-        Tool::Footrace => {
-            let mut command = Command::new(places.bin.join("footrace"));
-            command.arg("rustc");
-            command
-        }
         Tool::Tsan => {
             let mut command = Command::new("rustup");
             command.args(["run", "nightly", "rustc", "-Zsanitizer=thread"]);
@@ -145,7 +153,7 @@ fn compile_rust(program: &Program, tool: Tool, places: &Places, executable: &Pat
             command.arg("-Cunsafe-allow-abi-mismatch=sanitizer");
             command
         }
-        Tool::Plain => Command::new("rustc"),
+        Tool::Footrace | Tool::Plain => Command::new("rustc"),
     };
     command
         .args(["--edition", "2024", "-C", "opt-level=1", "-g"])
@@ -156,8 +164,20 @@ fn compile_rust(program: &Program, tool: Tool, places: &Places, executable: &Pat
     command
 }
 
-fn compile_cargo(program: &Program, tool: Tool, places: &Places, folder: &Path) -> Command {
-    let project = program.source.ancestors().nth(2).unwrap_or(&program.source);
+/// Footrace builds Rust through cargo, so that std is instrumented: a package around the one file.
+fn wrap_in_package(program: &Program, folder: &Path) -> Result<PathBuf, String> {
+    let manifest = folder.join("Cargo.toml");
+    let text = format!(
+        "[package]\nname = \"program\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [[bin]]\nname = \"program\"\npath = {:?}\n\n\
+         [profile.release]\nopt-level = 1\ndebug = true\n\n[workspace]\n",
+        program.source
+    );
+    std::fs::write(&manifest, text).map_err(|e| format!("{}: {e}", manifest.display()))?;
+    Ok(manifest)
+}
+
+fn compile_cargo(manifest: &Path, tool: Tool, places: &Places, folder: &Path) -> Command {
     let mut command = match tool {
         Tool::Footrace => {
             let mut command = Command::new(places.bin.join("cargo-footrace"));
@@ -180,8 +200,8 @@ fn compile_cargo(program: &Program, tool: Tool, places: &Places, folder: &Path) 
         command.args(["--target", "x86_64-unknown-linux-gnu"]);
     }
     command
-        .args(["--release", "--locked", "--manifest-path"])
-        .arg(project.join("Cargo.toml"))
+        .args(["--release", "--manifest-path"])
+        .arg(manifest)
         .arg("--target-dir")
         .arg(folder.join("cargo"));
     command
