@@ -205,9 +205,8 @@ fn module(reader: &mut Reader<'_>, width: u64, found: &mut Vec<u64>) -> Option<(
 
 /// Where the modules are in a file: the file itself, or the members of an archive.
 fn modules(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut parts = vec![0..bytes.len()];
+    let mut parts = Vec::new();
     if bytes.starts_with(ARCHIVE) {
-        parts.clear();
         let members = ArchiveFile::parse(bytes).ok();
         for member in members
             .iter()
@@ -220,6 +219,8 @@ fn modules(bytes: &[u8]) -> Vec<Range<usize>> {
                 .zip(usize::try_from(start + size).ok());
             parts.extend(range.map(|(start, end)| start..end.min(bytes.len())));
         }
+    } else {
+        parts.push(0..bytes.len());
     }
     parts
         .into_iter()

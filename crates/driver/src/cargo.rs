@@ -253,7 +253,8 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
 
     let mut command = cargo(&plan);
     command.arg(&plan.subcommand);
-    command.arg("--target-dir").arg(target_directory(&plan)?);
+    let directory = target_directory(&plan)?;
+    command.arg("--target-dir").arg(&directory);
     if plan.subcommand != "clean" {
         command.arg("--target").arg(&triple);
     }
@@ -292,10 +293,24 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     if let Some(placement) = &plan.placement {
         command.env(settings::PLACEMENT, placement);
     }
-    if plan.stats {
-        command.env(settings::STATS, "1");
+    if !plan.stats {
+        return Err(crate::exec(command));
     }
-    Err(crate::exec(command))
+    // Cargo shows nothing that a linker says: the counts of all links go to a file.
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| Error::file("create", &directory, &error))?;
+    let file = std::path::absolute(directory.join("stats.txt"))
+        .map_err(|error| Error::file("find", &directory, &error))?;
+    let _ = std::fs::remove_file(&file);
+    command.env(settings::STATS, &file);
+    let code = crate::wait(command)?;
+    match std::fs::read_to_string(&file) {
+        Ok(text) => eprint!("{text}"),
+        Err(_) => eprintln!(
+            "footrace: nothing was linked, so there are no counts: everything is up to date"
+        ),
+    }
+    Ok(code)
 }
 
 /// What runs the programs: `footrace run`, which shows the reports, unless the runtime makes none.

@@ -121,6 +121,9 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     let mut plugin = OsString::from("--load-pass-plugin=");
     plugin.push(layout.plugin()?);
     arguments.push(plugin);
+    if std::env::var_os(settings::VERIFY).is_none() {
+        arguments.push("--disable-verify".into());
+    }
     let mut inputs = Inputs::new(plan.verbose);
     arguments.extend(inputs.prepare(plan.arguments)?);
     let runtime = plan.runtime.unwrap_or_else(Runtime::from_environment);

@@ -13,6 +13,9 @@ pub const RUNTIME: &str = "FOOTRACE_RUNTIME";
 /// The plugin reads the path of the hot checks here.
 pub const HOT: &str = "FOOTRACE_HOT";
 
+/// Set: LLVM checks its own work at each step. For tests of the pass.
+pub const VERIFY: &str = "FOOTRACE_VERIFY";
+
 /// The runtime that is linked in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Runtime {

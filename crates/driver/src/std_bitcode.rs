@@ -17,8 +17,20 @@ const SECTION: &str = ".llvmbc";
 /// Bumped when what is cached changes.
 const FORMAT: u32 = 2;
 
-/// An rlib that came with the compiler. `compiler_builtins` stays machine code: the code generator
-/// calls it for what it cannot do inline, after the link has settled who is needed.
+/// Libraries that stay machine code. The code generator calls `compiler_builtins` for what it cannot do inline,
+/// after the link has settled who is needed. The others print backtraces, under a lock and on data of their own;
+/// they would double the time of a small program's link.
+const AS_THEY_ARE: &[&str] = &[
+    "compiler_builtins",
+    "addr2line",
+    "adler2",
+    "gimli",
+    "miniz_oxide",
+    "object",
+    "rustc_demangle",
+];
+
+/// An rlib that came with the compiler and is replaced.
 pub fn is_toolchain_library(path: &Path) -> bool {
     let name = path
         .file_name()
@@ -27,7 +39,12 @@ pub fn is_toolchain_library(path: &Path) -> bool {
     let in_rustlib = path
         .components()
         .any(|part| part == Component::Normal("rustlib".as_ref()));
-    in_rustlib && name.ends_with(".rlib") && !name.starts_with("libcompiler_builtins")
+    let replaced = name
+        .strip_prefix("lib")
+        .and_then(|name| name.strip_suffix(".rlib"))
+        .and_then(|name| name.split('-').next())
+        .is_some_and(|name| !AS_THEY_ARE.contains(&name));
+    in_rustlib && replaced
 }
 
 /// The user's cache directory for us.

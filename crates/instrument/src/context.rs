@@ -12,10 +12,11 @@
 //! In a function that calls nothing but slow paths of checks, the update stands around those calls:
 //! the quick path stays free of it.
 use crate::llvm::{Block, Builder, Context, Module, Opcode, Type, Value};
+use crate::options::Options;
 use crate::stats::{Count, Stats};
 
 /// Runs the pass.
-pub(crate) fn run(module: Module, print: bool) {
+pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     let mut stats = Stats::default();
     let mut pass = Pass::new(module);
     for function in module.functions() {
@@ -27,9 +28,7 @@ pub(crate) fn run(module: Module, print: bool) {
             pass.function(function, &mut stats);
         }
     }
-    if print {
-        eprint!("{stats}");
-    }
+    stats.print(options)
 }
 
 struct Pass {

@@ -2,8 +2,9 @@
 //! atomic operations, the module's note and constructor.
 use crate::access::{Effect, Kind, effect};
 use crate::checks::Checks;
-use crate::llvm::{Linkage, Module, Opcode, Value};
+use crate::llvm::{Module, Opcode, Value};
 use crate::options::Options;
+use crate::policy::{Policies, Policy};
 use crate::skip::Rules;
 use crate::stats::{Count, Stats};
 use crate::{hot, note};
@@ -13,17 +14,21 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     let mut stats = Stats::default();
     let mut rules = Rules::new(module);
     let mut checks = Checks::new(module);
-    let untouchable = module.ifunc_resolvers();
+    let policies = Policies::new(module);
     let unwind_table = module.context().attribute("uwtable", UNWIND_ANYWHERE);
     for function in module.functions() {
         if function.is_declaration() {
             continue;
         }
-        if leave_alone(function) || untouchable.contains(&function) {
-            stats.add(Count::SkippedFunctions);
-        } else {
-            stats.add(Count::Functions);
-            instrument(module, function, &mut rules, &mut checks, &mut stats);
+        let policy = policies.of(function);
+        stats.add(match policy {
+            Policy::Full => Count::Functions,
+            Policy::Synchronisation => Count::SynchronisationOnly,
+            Policy::Nothing => Count::SkippedFunctions,
+        });
+        if policy != Policy::Nothing {
+            let plain = policy == Policy::Full;
+            instrument(module, function, plain, &mut rules, &mut checks, &mut stats);
         }
         // It kept the compilers from inventing accesses; the checks are in now, and the attribute
         // would only keep functions from being inlined.
@@ -38,27 +43,16 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     if let Some(path) = &options.hot {
         hot::link(module, path)?;
     }
-    if options.stats {
-        eprint!("{stats}");
-    }
-    Ok(())
+    stats.print(options)
 }
 
 /// The value of `uwtable` for tables that are right at every instruction.
 const UNWIND_ANYWHERE: u64 = 2;
 
-/// The runtime's own functions, those without a frame, those that say so, and copies of functions
-/// that another module provides.
-fn leave_alone(function: Value) -> bool {
-    function.has_attribute("naked")
-        || function.has_attribute("disable_sanitizer_instrumentation")
-        || function.linkage() == Linkage::LLVMAvailableExternallyLinkage
-        || function.name().starts_with(crate::PREFIX)
-}
-
 fn instrument(
     module: Module,
     function: Value,
+    plain: bool,
     rules: &mut Rules,
     checks: &mut Checks,
     stats: &mut Stats,
@@ -72,7 +66,9 @@ fn instrument(
         let mut skipped = Vec::with_capacity(effects.len());
         for (_, effect) in &effects {
             let mut reasons = Vec::new();
-            if let Effect::Plain(accesses) | Effect::Call(accesses) = effect {
+            if let Effect::Plain(accesses) | Effect::Call(accesses) = effect
+                && plain
+            {
                 for access in accesses {
                     let reason = rules.memory(access);
                     reason.into_iter().for_each(|reason| stats.add(reason));
@@ -81,10 +77,15 @@ fn instrument(
             }
             skipped.push(reasons);
         }
-        let covered = rules.covered(&effects, &skipped);
+        let covered = if plain {
+            rules.covered(&effects, &skipped)
+        } else {
+            Vec::new()
+        };
         for (index, (instruction, effect)) in effects.iter().enumerate() {
             match effect {
                 Effect::Nothing => {}
+                Effect::Plain(_) | Effect::Call(_) if !plain => {}
                 Effect::Plain(accesses) | Effect::Call(accesses) => {
                     for (number, access) in accesses.iter().enumerate() {
                         if skipped[index][number] {

@@ -20,6 +20,7 @@ mod hot;
 mod llvm;
 mod note;
 mod options;
+mod policy;
 mod skip;
 mod stats;
 mod x86;
@@ -97,10 +98,7 @@ mod entry {
     // SAFETY: called by entry.cpp only, and named for it.
     #[unsafe(no_mangle)]
     extern "C" fn footrace_late(module: LLVMModuleRef) {
-        run(module, |module, options| {
-            crate::context::run(module, options.stats);
-            Ok(())
-        });
+        run(module, crate::context::run);
     }
 
     // SAFETY: called by entry.cpp only, and named for it.

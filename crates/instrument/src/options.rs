@@ -20,12 +20,23 @@ impl Placement {
     }
 }
 
+/// Where the counts go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Report {
+    /// Nowhere.
+    No,
+    /// To standard error.
+    Print,
+    /// To the end of a file: rustc and cargo keep a linker's words to themselves.
+    Append(String),
+}
+
 /// The plugin's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) placement: Placement,
-    /// Print what was done, to standard error.
-    pub(crate) stats: bool,
+    /// Say what was done.
+    pub(crate) stats: Report,
     /// Bodies of the hot checks, as bitcode.
     pub(crate) hot: Option<String>,
 }
@@ -46,7 +57,11 @@ impl Options {
             })?;
         Ok(Options {
             placement,
-            stats: env::var("FOOTRACE_STATS").is_ok_and(|value| !value.is_empty() && value != "0"),
+            stats: match env::var("FOOTRACE_STATS").unwrap_or_default().as_str() {
+                "" | "0" => Report::No,
+                "1" => Report::Print,
+                path => Report::Append(path.to_owned()),
+            },
             hot: env::var("FOOTRACE_HOT")
                 .ok()
                 .filter(|path| !path.is_empty()),

@@ -1,11 +1,15 @@
 //! What the pass did, by reason: `FOOTRACE_STATS=1` or `footrace-ld --footrace-stats` prints it.
+use crate::options::{Options, Report};
 use std::fmt;
+use std::io::Write;
 
 /// Something that is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Count {
     /// Functions whose accesses were looked at.
     Functions,
+    /// Functions with atomic operations and fences only.
+    SynchronisationOnly,
     /// Functions that asked to be left alone, or have to be.
     SkippedFunctions,
     /// A check with a size of its own, before a read.
@@ -44,6 +48,10 @@ pub(crate) enum Count {
 
 const NAMES: &[(Count, &str)] = &[
     (Count::Functions, "functions"),
+    (
+        Count::SynchronisationOnly,
+        "functions, synchronisation only",
+    ),
     (Count::SkippedFunctions, "functions left alone"),
     (Count::Read, "read checks"),
     (Count::Write, "write checks"),
@@ -73,6 +81,23 @@ impl Stats {
     pub(crate) fn add(&mut self, count: Count) {
         if let Some(index) = NAMES.iter().position(|(name, _)| *name == count) {
             self.counts[index] += 1;
+        }
+    }
+
+    /// Tells the counts to whoever asked.
+    pub(crate) fn print(&self, options: &Options) -> Result<(), String> {
+        match &options.stats {
+            Report::No => Ok(()),
+            Report::Print => {
+                eprint!("{self}");
+                Ok(())
+            }
+            Report::Append(path) => std::fs::File::options()
+                .create(true)
+                .append(true)
+                .open(path)
+                .and_then(|mut file| file.write_all(self.to_string().as_bytes()))
+                .map_err(|error| format!("cannot write the counts to {path}: {error}")),
         }
     }
 }
