@@ -6,7 +6,7 @@
 //!
 //! # Memory
 //!
-//! Memory is bytes at addresses. An access covers `size` bytes at `addr`; a range access covers
+//! Memory is bytes at addresses below [`Addr::END`]. An access covers `size` bytes at `addr`; a range access covers
 //! elements of a block, evenly spaced. Two accesses *conflict* if they come from different threads,
 //! share a byte, at least one of them writes, and they are not both atomic.
 //! A **race** is a conflict between accesses that happens-before does not order, in either
@@ -84,6 +84,11 @@ id! {
 id! {
     /// A function, for samplers that count calls.
     Func(u32)
+}
+
+impl Addr {
+    /// One past the last address: what a program has on x86-64.
+    pub const END: u64 = 1 << 47;
 }
 
 impl fmt::Display for Addr {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | threads | `Begin` comes first, nothing after `End` or after somebody's `Join`; forked at most once, before its first event, not by itself; only a thread that was forked or has acted is joined |
 //! | locks | one writer or any number of readers; released by who holds it. Nesting is allowed and changes nothing: the inner pair is [`Outcome::Nested`] |
-//! | memory | accesses have at least one byte and do not wrap around; elements have 1, 2, 4 or 8 bytes; blocks that are alive do not overlap; only they are freed, each by its first byte |
+//! | memory | accesses have at least one byte and lie below [`Addr::END`]; elements have 1, 2, 4 or 8 bytes; blocks that are alive do not overlap; only they are freed, each by its first byte |
 //! | barriers | each thread arrives and departs in turn |
 //! | marks | sampling periods do not nest; `Exit` leaves the function entered last |
 //!
@@ -74,7 +74,7 @@ impl What {
             What::BadSize => "at least one byte",
             What::BadElement(_) => "elements of 1, 2, 4 or 8 bytes",
             What::BadStride => "a stride of at least 1",
-            What::Wraps => "bytes below 2^64",
+            What::Wraps => "bytes below 2^47, where programs live",
             What::BlocksOverlap { .. } => "a block apart from all that have not been freed",
             What::NotABlock(_) => "the first byte of a block that was allocated and not yet freed",
             What::ArrivedTwice(_) => "a depart between two arrivals of a thread",
@@ -242,10 +242,7 @@ impl Checker {
                 if size == 0 {
                     return Err(What::BadSize);
                 }
-                addr.0
-                    .checked_add(u64::from(size))
-                    .ok_or(What::Wraps)
-                    .map(|_| Outcome::Plain)
+                within(addr, u64::from(size)).map(|()| Outcome::Plain)
             }
             Op::Range { elements, .. } => elements_fit(elements).map(|()| Outcome::Plain),
             _ => self.try_rare(event.thread, event.op),
@@ -333,7 +330,8 @@ impl Checker {
 
     fn alloc(&mut self, addr: Addr, elem: u8, len: u64) -> Result<(), What> {
         let size = element_size(elem)?.checked_mul(len).ok_or(What::Wraps)?;
-        let end = addr.0.checked_add(size).ok_or(What::Wraps)?;
+        within(addr, size)?;
+        let end = addr.0 + size;
         // Blocks do not overlap, so only the last one that begins before our end can reach us. Empty
         // blocks overlap nothing but must not share their first byte with another block.
         let last = self.blocks.range(..Addr(end)).next_back();
@@ -428,13 +426,16 @@ fn elements_fit(elements: Elements) -> Result<(), What> {
     if elements.stride == 0 {
         return Err(What::BadStride);
     }
-    elements
-        .hi
-        .max(elements.lo)
-        .checked_mul(elem)
-        .and_then(|bytes| elements.base.0.checked_add(bytes))
-        .ok_or(What::Wraps)
-        .map(|_| ())
+    let bytes = elements.hi.max(elements.lo).checked_mul(elem);
+    within(elements.base, bytes.ok_or(What::Wraps)?)
+}
+
+#[inline]
+fn within(addr: Addr, bytes: u64) -> Result<(), What> {
+    match addr.0.checked_add(bytes) {
+        Some(end) if end <= Addr::END => Ok(()),
+        _ => Err(What::Wraps),
+    }
 }
 
 /// Checks a whole execution.

@@ -14,8 +14,9 @@ pub mod binary;
 mod error;
 mod names;
 mod reader;
+pub mod shapes;
 pub mod text;
 
 pub use error::{Error, Place};
 pub use names::{Array, Location, Names, Namespace};
-pub use reader::{Format, Reader, Writer, buffered, convert};
+pub use reader::{Format, Reader, Writer, buffered, copy};

@@ -1,9 +1,9 @@
 //! Names of what events speak of, and where named memory lies.
 //!
 //! ```text
-//! below 2^48        raw addresses, as a recorded program had them
-//! 2^48 + 8 i        the i-th named scalar, a word of 8 bytes
-//! 2^49 and up       named arrays, each in a region of its own, side by side
+//! 2^40 + 8 i           the i-th named scalar, a word of 8 bytes
+//! 2^41 to 2^46         named arrays, each in a region of its own, side by side
+//! elsewhere            raw addresses, as a recorded program had them (it has its memory around 2^22, 2^46 and 2^47)
 //! ```
 //!
 //! `new` of a name that was freed takes the same region again if it fits, so that reuse of memory can be
@@ -14,13 +14,22 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 /// First byte of the first named scalar.
-pub(crate) const SCALARS: u64 = 1 << 48;
+pub(crate) const SCALARS: u64 = 1 << 40;
 /// First byte of the first named array.
-pub(crate) const ARRAYS: u64 = 1 << 49;
+pub(crate) const ARRAYS: u64 = 1 << 41;
+/// One past the last byte for named arrays.
+const ARRAYS_END: u64 = 1 << 46;
 /// Bytes of a named scalar, and of an element unless said otherwise.
 pub(crate) const WORD: u8 = 8;
-/// The longest array that can be named, Java's.
-pub(crate) const MAX_LEN: u64 = i32::MAX as u64;
+/// The longest array that can be named: its shadow still fits into a machine.
+pub(crate) const MAX_LEN: u64 = 1 << 28;
+
+/// Do `len` elements of `elem` bytes at `base` end below the end of memory?
+pub(crate) fn within_memory(base: Addr, elem: u8, len: u64) -> bool {
+    len.checked_mul(u64::from(elem))
+        .and_then(|bytes| base.0.checked_add(bytes))
+        .is_some_and(|end| end <= Addr::END)
+}
 
 /// What a name can stand for; each has names of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -102,6 +111,15 @@ pub struct Array {
     /// Not freed.
     pub alive: bool,
     capacity: u64,
+}
+
+/// Why a named array cannot be allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unallocated {
+    /// It is there already.
+    Alive,
+    /// It, or all arrays together, would be too large.
+    NoRoom,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -224,20 +242,20 @@ impl Names {
         *self.arrays.get(id as usize)?
     }
 
-    /// Allocates a named array: its old place if it fits there, else a new one. `None` if it is too long, or there and not freed.
-    pub fn allocate(&mut self, name: &str, elem: u8, len: u64) -> Option<Array> {
-        if len > MAX_LEN || !matches!(elem, 1 | 2 | 4 | 8) {
-            return None;
-        }
-        let bytes = u64::from(elem) * len;
+    /// Allocates a named array: its old place if it fits there, else a new one. Says what is wrong if it cannot be.
+    pub fn allocate(&mut self, name: &str, elem: u8, len: u64) -> Result<Array, Unallocated> {
+        let bytes = u64::from(elem).saturating_mul(len);
         let base = match self.array(name) {
-            Some(old) if old.alive => return None,
+            Some(old) if old.alive => return Err(Unallocated::Alive),
             Some(old) if bytes <= old.capacity => old.base,
             _ => Addr(self.next_array),
         };
+        if len > MAX_LEN || base.0.saturating_add(bytes) >= ARRAYS_END {
+            return Err(Unallocated::NoRoom);
+        }
         let id = self.intern(Namespace::Array, name);
         self.bind(id, base, elem, len);
-        self.array_by_id(id)
+        self.array_by_id(id).ok_or(Unallocated::NoRoom)
     }
 
     /// Says that array `id` now lies at `base`.

@@ -126,25 +126,28 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Copies a trace into the other form; returns the number of events copied before the end or an error.
-pub fn convert(from: impl BufRead, to: impl Write, format: Format) -> (u64, Result<(), Error>) {
+/// Copies a trace; returns the number of events copied before the end or an error. What was read before an error is kept: the
+/// copy is whole, only shorter.
+pub fn copy<R: BufRead, W: Write>(
+    mut reader: Reader<R>,
+    mut writer: Writer<W>,
+) -> (u64, Result<(), Error>) {
     let mut copied = 0;
-    let result = (|| {
-        let mut reader = Reader::new(from)?;
-        let mut writer = Writer::new(to, format)?;
-        // What was read before an error is kept: the copy is whole, only shorter.
-        let end = loop {
-            match reader.next_event() {
-                Ok(Some(event)) => writer.write(&event, reader.names())?,
-                Ok(None) => break Ok(()),
-                Err(e) => break Err(e),
-            }
-            copied += 1;
+    let end = loop {
+        let written = match reader.next_event() {
+            Ok(Some(event)) => writer.write(&event, reader.names()),
+            Ok(None) => break Ok(()),
+            Err(e) => break Err(e),
         };
-        writer.finish()?;
-        end
-    })();
-    (copied, result)
+        if let Err(e) = written {
+            return (copied, Err(e));
+        }
+        copied += 1;
+    };
+    match writer.finish() {
+        Ok(()) => (copied, end),
+        Err(e) => (copied, Err(e)),
+    }
 }
 
 /// For [`Reader::new`]: anything that can be read, buffered.

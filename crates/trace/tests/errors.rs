@@ -125,7 +125,7 @@ fn messages_name_the_place() {
                 1,
                 10,
                 11,
-                "the array is too long; expected at most 2147483647 elements",
+                "the array is too long; expected at most 268435456 elements, and less than 2^45 bytes in all",
             ),
         ),
         (
@@ -156,7 +156,7 @@ fn messages_name_the_place() {
                 1,
                 26,
                 1,
-                "this cannot be a size here; expected 1 or more bytes below 2^64",
+                "this cannot be a size here; expected 1 or more bytes below 2^47",
             ),
         ),
     ];
@@ -280,7 +280,9 @@ proptest! {
             payload[i] = byte;
         }
         let mut out = Vec::new();
-        let _ = trace::convert(&sealed(&payload)[..], &mut out, Format::Text);
+        let file = sealed(&payload);
+        let reader = Reader::new(&file[..]).unwrap();
+        let _ = trace::copy(reader, Writer::new(&mut out, Format::Text).unwrap());
         let _ = read(&out);
     }
 

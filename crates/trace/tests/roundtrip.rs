@@ -2,7 +2,7 @@
 
 use event::{Event, Op};
 use oracle::{Oracle, r#gen::random};
-use trace::{Format, Names, Reader, Writer, convert};
+use trace::{Format, Names, Reader, Writer, copy};
 
 fn written(events: &[Event], names: &Names, format: Format) -> Vec<u8> {
     let mut out = Vec::new();
@@ -16,7 +16,10 @@ fn written(events: &[Event], names: &Names, format: Format) -> Vec<u8> {
 
 fn converted(bytes: &[u8], format: Format) -> Vec<u8> {
     let mut out = Vec::new();
-    convert(bytes, &mut out, format).1.unwrap();
+    let reader = Reader::new(bytes).unwrap();
+    copy(reader, Writer::new(&mut out, format).unwrap())
+        .1
+        .unwrap();
     out
 }
 

@@ -73,9 +73,35 @@ pub fn arbitrary(seed: u64, events: usize) -> Vec<Event> {
     random(&config, rng.next_u64())
 }
 
+/// Some of everything, mostly disciplined: so many events and threads.
+pub fn mixed(events: usize, threads: u32) -> Config {
+    Config {
+        events,
+        threads,
+        locks: 4,
+        scalars: 16,
+        arrays: 4,
+        max_len: 64,
+        sites: 100,
+        bytes: false,
+        discipline: 95,
+        atomics: true,
+        syncs: true,
+        frees: true,
+        marks: true,
+    }
+}
+
 /// A random trace.
 pub fn random(config: &Config, seed: u64) -> Vec<Event> {
-    World::new(config, seed).run()
+    let mut trace = Vec::new();
+    stream(config, seed, &mut |event| trace.push(event));
+    trace
+}
+
+/// The same, event by event.
+pub fn stream(config: &Config, seed: u64, f: &mut dyn FnMut(Event)) {
+    World::new(config, seed, f).run();
 }
 
 const SCALARS: u64 = 0x1000;
@@ -92,6 +118,7 @@ struct Thread {
     life: Life,
     plan: VecDeque<Op>,
     calls: Vec<Func>,
+    held: Vec<SyncId>,
 }
 
 struct World<'a> {
@@ -100,18 +127,20 @@ struct World<'a> {
     checker: Checker,
     threads: Vec<Thread>,
     arrays: Vec<Array>,
-    trace: Vec<Event>,
+    emitted: usize,
+    f: &'a mut dyn FnMut(Event),
 }
 
 impl<'a> World<'a> {
-    fn new(config: &'a Config, seed: u64) -> Self {
+    fn new(config: &'a Config, seed: u64, f: &'a mut dyn FnMut(Event)) -> Self {
         let mut world = World {
             config,
             rng: Rng::new(seed),
             checker: Checker::new(),
             threads: Vec::new(),
             arrays: Vec::new(),
-            trace: Vec::new(),
+            emitted: 0,
+            f,
         };
         for t in 0..config.threads.max(1) {
             let root = t == 0 || world.rng.one_in(3);
@@ -119,6 +148,7 @@ impl<'a> World<'a> {
                 life: if root { Life::Alive } else { Life::Unborn },
                 plan: VecDeque::from_iter((root && t > 0).then_some(Op::Begin)),
                 calls: Vec::new(),
+                held: Vec::new(),
             });
         }
         for a in 0..config.arrays {
@@ -151,7 +181,7 @@ impl<'a> World<'a> {
     }
 
     fn emit(&mut self, thread: usize, op: Op) -> bool {
-        if self.trace.len() >= self.config.events {
+        if self.emitted >= self.config.events {
             return false;
         }
         let event = Event {
@@ -160,35 +190,31 @@ impl<'a> World<'a> {
             site: Site(1 + self.rng.below(u64::from(self.config.sites.max(1))) as u32),
         };
         // Nested acquires are well-formed, but nothing for a detector.
+        let held = &self.threads[thread].held;
         if let Op::Acquire(l) | Op::ReadAcquire(l) = op
-            && self.holds(event.thread, l)
+            && held.contains(&l)
         {
             return false;
         }
         let done = self.checker.step(&event) == Ok(Outcome::Plain);
         if done {
-            self.trace.push(event);
+            let held = &mut self.threads[thread].held;
+            match op {
+                Op::Acquire(l) | Op::ReadAcquire(l) => held.push(l),
+                Op::Release(l) | Op::ReadRelease(l) => held.retain(|&h| h != l),
+                _ => {}
+            }
+            self.emitted += 1;
+            (self.f)(event);
         }
         done
     }
 
-    fn holds(&self, thread: Tid, lock: SyncId) -> bool {
-        let mut depth = 0_i64;
-        for event in self.trace.iter().filter(|e| e.thread == thread) {
-            match event.op {
-                Op::Acquire(l) | Op::ReadAcquire(l) if l == lock => depth += 1,
-                Op::Release(l) | Op::ReadRelease(l) if l == lock => depth -= 1,
-                _ => {}
-            }
-        }
-        depth > 0
-    }
-
-    fn run(mut self) -> Vec<Event> {
+    fn run(mut self) {
         let mut current = 0;
         let mut refused = 0;
         // Plans may block each other for good: then the trace ends here.
-        while self.trace.len() < self.config.events && refused < 1000 {
+        while self.emitted < self.config.events && refused < 1000 {
             if !self.rng.one_in(3) || self.threads[current].life != Life::Alive {
                 current = self.rng.below(self.threads.len() as u64) as usize;
             }
@@ -196,7 +222,7 @@ impl<'a> World<'a> {
                 refused += 1;
                 continue;
             }
-            let before = self.trace.len();
+            let before = self.emitted;
             match self.threads[current].plan.pop_front() {
                 Some(op) => {
                     if !self.emit(current, op) {
@@ -205,13 +231,12 @@ impl<'a> World<'a> {
                 }
                 None => self.act(current),
             }
-            refused = if self.trace.len() > before {
+            refused = if self.emitted > before {
                 0
             } else {
                 refused + 1
             };
         }
-        self.trace
     }
 
     fn kind(&mut self) -> AccessKind {

@@ -2,7 +2,7 @@
 
 use super::{BLOCK_HEADER, END, HEADER, HOT, Last, MAGIC, MAX_BLOCK, VERSION, tag};
 use crate::error::{Error, Place};
-use crate::names::{Names, Namespace};
+use crate::names::{Names, Namespace, within_memory};
 use crate::text::{is_name, is_site};
 use event::{
     AccessKind, Addr, Elements, Event, FenceOrder, Func, LoadOrder, Op, RmwOrder, Site, StoreOrder,
@@ -163,7 +163,7 @@ impl<R: Read> BinaryReader<R> {
         let size = 1 << size_code;
         if at > self.end
             || site as usize >= self.names.count(Namespace::Site)
-            || addr > u64::MAX - u64::from(size)
+            || addr > Addr::END - u64::from(size)
         {
             return Err(self.bad_access(at));
         }
@@ -363,7 +363,7 @@ impl<R: Read> BinaryReader<R> {
             }
             _ => self.op(first)?,
         };
-        if !within_memory(&op) {
+        if !in_memory(&op) {
             return Err(self.wrong("memory beyond the end of the address space"));
         }
         let site = self.id(Namespace::Site)?;
@@ -554,19 +554,16 @@ fn atomic(first: u8, order: u8, addr: Addr, size: u32) -> Option<Op> {
     })
 }
 
-fn within_memory(op: &Op) -> bool {
-    let (from, len, elem) = match *op {
+fn in_memory(op: &Op) -> bool {
+    match *op {
         Op::Access { addr, size, .. }
         | Op::Load { addr, size, .. }
         | Op::Store { addr, size, .. }
-        | Op::Rmw { addr, size, .. } => (addr, u64::from(size), 1),
-        Op::Range { elements, .. } => (elements.base, elements.hi, elements.elem),
-        Op::Alloc { addr, elem, len } => (addr, len, elem),
-        _ => return true,
-    };
-    len.checked_mul(u64::from(elem))
-        .and_then(|bytes| from.0.checked_add(bytes))
-        .is_some()
+        | Op::Rmw { addr, size, .. } => within_memory(addr, 1, u64::from(size)),
+        Op::Range { elements, .. } => within_memory(elements.base, elements.elem, elements.hi),
+        Op::Alloc { addr, elem, len } => within_memory(addr, elem, len),
+        _ => true,
+    }
 }
 
 /// Reads until the buffer is full or the input ends.

@@ -17,7 +17,8 @@
 //!
 //! `new` and `free` take `@0x` addresses too.
 
-use crate::names::{MAX_LEN, Names, Namespace, WORD};
+use crate::names::within_memory;
+use crate::names::{MAX_LEN, Names, Namespace, Unallocated, WORD};
 use crate::text::{comment_starts, ends_name};
 use event::{
     AccessKind, Addr, Elements, Event, FenceOrder, Func, LoadOrder, Op, RmwOrder, Site, StoreOrder,
@@ -385,17 +386,16 @@ fn address(c: &mut Cursor<'_>) -> Parsed<Addr> {
 }
 
 fn raw_operand(c: &mut Cursor<'_>) -> Parsed<Operand> {
-    let start = c.at;
     let addr = address(c)?;
     c.expect(':')?;
     let (size, span) = c.number("a size in bytes")?;
     let size = match u32::try_from(size) {
-        Ok(size) if size > 0 && addr.0.checked_add(u64::from(size)).is_some() => size,
+        Ok(size) if size > 0 && within_memory(addr, 1, u64::from(size)) => size,
         _ => {
             return bad(
                 span,
                 "this cannot be a size here",
-                "1 or more bytes below 2^64",
+                "1 or more bytes below 2^47",
             );
         }
     };
@@ -413,16 +413,12 @@ fn raw_operand(c: &mut Cursor<'_>) -> Parsed<Operand> {
         hi: 0,
         stride: 1,
     };
-    let fits = |past_end: u64| {
-        past_end
-            .checked_mul(u64::from(elem))
-            .and_then(|bytes| addr.0.checked_add(bytes))
-            .is_some()
-    };
-    if c.at == start {
-        return bad(start..c.at, "this is no address", RAW);
-    }
-    index(c, of, |past_end| !fits(past_end), "bytes below 2^64")
+    index(
+        c,
+        of,
+        |past_end| !within_memory(addr, elem, past_end),
+        "bytes below 2^47",
+    )
 }
 
 fn new(c: &mut Cursor<'_>, names: &mut Names) -> Parsed<Op> {
@@ -444,38 +440,33 @@ fn new(c: &mut Cursor<'_>, names: &mut Names) -> Parsed<Op> {
         };
     }
     if let Some(addr) = addr {
-        let fits = len
-            .checked_mul(u64::from(elem))
-            .and_then(|bytes| addr.0.checked_add(bytes));
-        if fits.is_none() {
-            return bad(len_span, "the block is too long", "bytes below 2^64");
+        if !within_memory(addr, elem, len) {
+            return bad(len_span, "the block is too long", "bytes below 2^47");
         }
         return Ok(Op::Alloc { addr, elem, len });
     }
     let Some((name, span)) = name else {
         return bad(c.here(), "no name", "the name of an array");
     };
-    if len > MAX_LEN {
-        return bad(
-            len_span,
-            "the array is too long",
-            format!("at most {MAX_LEN} elements"),
-        );
-    }
     if names.knows(Namespace::Scalar, name) {
         let what = format!("`{name}` is a variable already");
         return bad(span, what, "a name of its own for the array");
     }
     match names.allocate(name, elem, len) {
-        Some(array) => Ok(Op::Alloc {
+        Ok(array) => Ok(Op::Alloc {
             addr: array.base,
             elem,
             len,
         }),
-        None => bad(
+        Err(Unallocated::Alive) => bad(
             span,
             format!("`{name}` is there already"),
             format!("`free({name})` before"),
+        ),
+        Err(Unallocated::NoRoom) => bad(
+            len_span,
+            "the array is too long",
+            format!("at most {MAX_LEN} elements, and less than 2^45 bytes in all"),
         ),
     }
 }

@@ -1,0 +1,95 @@
+//! The table of detectors: a new one is a new line here, and everything else (the command line, the
+//! tests that compare with the oracle, the figures) finds it.
+
+use engine::{Detector, Djit, FastTrack};
+use std::fmt;
+
+/// What a detector can be told.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// Samplers: the share of the execution to look at, 0 to 1.
+    pub rate: f64,
+    /// Samplers: where their choices come from.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { rate: 1.0, seed: 0 }
+    }
+}
+
+/// What a detector promises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Promise {
+    /// Every byte that races, and no other.
+    Exact,
+    /// No byte that does not race; the same as `Exact` at rate 1.
+    Sampled,
+    /// No byte that does not race.
+    Sound,
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name to ask for.
+    pub name: &'static str,
+    /// What it promises.
+    pub promise: Promise,
+    /// What it is.
+    pub about: &'static str,
+}
+
+/// Something to do with a detector of whatever type.
+pub trait Visitor {
+    /// What comes out.
+    type Output;
+    /// Does it.
+    fn visit<D: Detector + 'static>(self, detector: D) -> Self::Output;
+}
+
+/// There is no detector of this name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unknown(pub String);
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = DETECTORS.iter().map(|entry| entry.name).collect();
+        write!(
+            f,
+            "there is no detector `{}`; there are: {}",
+            self.0,
+            names.join(" ")
+        )
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+macro_rules! table {
+    ($($name:literal, $promise:ident, |$options:pat_param| $make:expr, $about:literal;)*) => {
+        /// All detectors.
+        pub const DETECTORS: &[Entry] = &[$(
+            Entry { name: $name, promise: Promise::$promise, about: $about },
+        )*];
+
+        /// Makes the detector `name` and does something with it.
+        pub fn with<V: Visitor>(name: &str, options: &Options, visitor: V) -> Result<V::Output, Unknown> {
+            match name {
+                $($name => {
+                    let $options = options;
+                    Ok(visitor.visit($make))
+                })*
+                _ => Err(Unknown(name.to_string())),
+            }
+        }
+    };
+}
+
+table! {
+    "djit", Exact, |_| Djit::default(),
+        "vector clocks for reads and writes (Pacer's GENERIC)";
+    "fasttrack", Exact, |_| FastTrack::default(),
+        "epochs, and vectors for concurrent reads";
+}

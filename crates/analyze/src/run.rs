@@ -1,0 +1,260 @@
+//! Streams a trace through a detector.
+
+use crate::detectors::{self, Options, Unknown, Visitor};
+use crate::findings::{Findings, Group};
+use crate::locate::moments;
+use crate::report::{ArrayShadow, Moment, Report, Shadow, Side, Stats, UniqueRace, fraction};
+use engine::{Detector, Race, replay::Replay};
+use event::{AccessKind, Addr, Event, Op};
+use oracle::{Checker, Outcome};
+use std::fmt;
+use std::io::BufRead;
+use trace::{Error, Location, Names, Namespace, Reader};
+
+/// Why there is no whole result.
+#[derive(Debug)]
+pub enum Failure {
+    /// No such detector.
+    Detector(Unknown),
+    /// The trace is wrong from some point on.
+    Trace(Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Detector(e) => write!(f, "{e}"),
+            Failure::Trace(e) => write!(f, "{e}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Self {
+        Failure::Trace(e)
+    }
+}
+
+/// Analyses a trace. `open` opens it: once, and again to find the events of races; it may say `None` the second time if it cannot.
+///
+/// If the trace is wrong somewhere, the report is about the events before that.
+pub fn analyze<R: BufRead>(
+    detector: &str,
+    options: &Options,
+    mut open: impl FnMut() -> Result<Option<Reader<R>>, Error>,
+) -> (Option<Report>, Result<(), Failure>) {
+    let mut reader = match open() {
+        Ok(Some(reader)) => reader,
+        Ok(None) => return (None, Ok(())),
+        Err(e) => return (None, Err(e.into())),
+    };
+    let pass = Pass {
+        reader: &mut reader,
+    };
+    let first = match detectors::with(detector, options, pass) {
+        Ok(first) => first,
+        Err(unknown) => return (None, Err(Failure::Detector(unknown))),
+    };
+    let names = reader.names();
+    let groups = &first.findings.groups;
+    let mut seen = vec![[None, None]; groups.len()];
+    if !groups.is_empty()
+        && let Ok(Some(mut again)) = open()
+        && let Ok(found) = moments(groups, &mut again)
+    {
+        seen = found;
+    }
+    let races = groups
+        .iter()
+        .zip(seen)
+        .map(|(group, moments)| unique_race(group, moments, names))
+        .collect();
+    let report = Report {
+        detector: detector.to_string(),
+        events: first.events,
+        racy_locations: locations(&first.findings, names),
+        races,
+        stats: first.stats,
+    };
+    (Some(report), first.end.map_err(Failure::Trace))
+}
+
+struct Pass<'a, R> {
+    reader: &'a mut Reader<R>,
+}
+
+struct FirstPass {
+    findings: Findings,
+    events: u64,
+    stats: Stats,
+    end: Result<(), Error>,
+}
+
+impl<R: BufRead> Visitor for Pass<'_, R> {
+    type Output = FirstPass;
+
+    fn visit<D: Detector + 'static>(self, detector: D) -> FirstPass {
+        let Pass { reader } = self;
+        let mut replay = Replay::new(detector);
+        let mut checker = Checker::new();
+        let mut findings = Findings::default();
+        let mut events = 0;
+        let mut accesses = 0;
+        let end = loop {
+            let event = match reader.next_event() {
+                Ok(Some(event)) => event,
+                Ok(None) => break Ok(()),
+                Err(e) => break Err(e),
+            };
+            match checker.step(&event) {
+                Ok(Outcome::Plain) => {
+                    let at = reader.position();
+                    accesses += accesses_of(&event);
+                    replay.step(&event, &mut |race: &Race| findings.add(race, at));
+                }
+                Ok(Outcome::Nested) => {}
+                Err(malformed) => {
+                    break Err(Error::Bad {
+                        place: reader.place(),
+                        what: malformed.what.to_string(),
+                        expected: malformed.what.expected().to_string(),
+                    });
+                }
+            }
+            events += 1;
+        };
+        let at = reader.position();
+        replay.finish(&mut |race: &Race| findings.add(race, at));
+        let stats = Stats {
+            accesses,
+            ..stats(&replay, reader.names())
+        };
+        FirstPass {
+            findings,
+            events,
+            stats,
+            end,
+        }
+    }
+}
+
+#[inline]
+fn accesses_of(event: &Event) -> u64 {
+    match event.op {
+        Op::Access { .. } | Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. } => 1,
+        Op::Range { elements, .. } => elements.len(),
+        _ => 0,
+    }
+}
+
+fn stats<D: Detector>(replay: &Replay<D>, names: &Names) -> Stats {
+    let mut stats = Stats::default();
+    replay.counters(&mut |rule, count| *stats.rules.entry(rule).or_default() += count);
+    let mut arrays = Vec::new();
+    replay.detector().shadow(&mut |block| {
+        arrays.push(ArrayShadow {
+            array: block_name(block.addr, names),
+            elements: block.elements,
+            locations: block.locations,
+            fraction: fraction(block.locations, block.elements),
+            partition: block.partition.clone(),
+        });
+    });
+    if !arrays.is_empty() {
+        let elements = arrays.iter().map(|a| a.elements).sum();
+        let locations = arrays.iter().map(|a| a.locations).sum();
+        stats.shadow = Some(Shadow {
+            elements,
+            locations,
+            fraction: fraction(locations, elements),
+            arrays,
+        });
+    }
+    stats
+}
+
+fn block_name(addr: Addr, names: &Names) -> String {
+    match names.array_at(addr) {
+        Some(id) => names
+            .name_or_default(Namespace::Array, u64::from(id))
+            .into_owned(),
+        None => addr.to_string(),
+    }
+}
+
+/// The names of all racy bytes.
+fn locations(findings: &Findings, names: &Names) -> Vec<String> {
+    let mut found = Vec::new();
+    for run in findings.racy.runs() {
+        let mut raw: Option<std::ops::Range<u64>> = None;
+        let mut at = run.start;
+        while at < run.end {
+            let (location, bytes) = names.locate(Addr(at));
+            if let Location::Raw(_) = location {
+                raw = Some(raw.map_or(at, |r| r.start)..at + 1);
+                at += 1;
+                continue;
+            }
+            found.extend(raw.take().map(raw_name));
+            found.push(location.to_string());
+            at = bytes.end;
+        }
+        found.extend(raw.map(raw_name));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn raw_name(bytes: std::ops::Range<u64>) -> String {
+    if bytes.end - bytes.start == 1 {
+        Addr(bytes.start).to_string()
+    } else {
+        format!("{}..{}", Addr(bytes.start), Addr(bytes.end))
+    }
+}
+
+fn unique_race(group: &Group, moments: [Option<Moment>; 2], names: &Names) -> UniqueRace {
+    let race = &group.race;
+    let [first, second] = moments;
+    let first = side(&race.first, first, names);
+    let second = side(&race.second, second, names);
+    // Detectors that check late may meet the later access first.
+    let swapped = matches!((first.event, second.event), (Some(a), Some(b)) if a > b);
+    let (first, second) = if swapped {
+        (second, first)
+    } else {
+        (first, second)
+    };
+    let location = match names.locate(race.addr) {
+        (Location::Raw(_), _) => {
+            raw_name(race.addr.0..race.addr.0.saturating_add(u64::from(race.size)))
+        }
+        (named, _) => named.to_string(),
+    };
+    UniqueRace {
+        location,
+        first,
+        second,
+        count: group.count,
+    }
+}
+
+fn side(side: &engine::Side, moment: Option<Moment>, names: &Names) -> Side {
+    let site = names.name_or_default(Namespace::Site, u64::from(side.site.0));
+    Side {
+        thread: names
+            .name_or_default(Namespace::Thread, u64::from(side.thread.0))
+            .into_owned(),
+        kind: match side.kind {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+        },
+        atomic: side.atomic,
+        site: (!site.is_empty()).then(|| site.into_owned()),
+        event: moment.as_ref().map(|m| m.event),
+        moment,
+    }
+}

@@ -1,0 +1,42 @@
+//! `footrace`: data races in programs and traces. Thin: each command is a call into a library.
+#![forbid(unsafe_code)]
+
+mod traces;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Finds data races.
+#[derive(Parser)]
+#[command(name = "footrace", version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Look for races in a recorded trace.
+    Analyze(traces::Analyze),
+    /// Convert a trace from text to binary or back.
+    Convert(traces::Convert),
+    /// Write a trace shaped like a known program, or a random one.
+    Gen(traces::Generate),
+}
+
+/// No race, everything went well.
+const FINE: u8 = 0;
+/// There are races.
+const RACES: u8 = 66;
+/// The input is wrong, or cannot be read.
+const BAD_INPUT: u8 = 2;
+
+fn main() -> ExitCode {
+    // clap's own exit code for wrong usage is 2, too.
+    let code = match Arguments::parse().command {
+        Command::Analyze(arguments) => arguments.run(),
+        Command::Convert(arguments) => arguments.run(),
+        Command::Gen(arguments) => arguments.run(),
+    };
+    ExitCode::from(code)
+}
