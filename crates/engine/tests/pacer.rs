@@ -4,38 +4,12 @@ mod common;
 
 use common::*;
 use engine::FastTrack;
-use engine::detector::{Detector, Race};
 use engine::literace::LiteRace;
 use engine::pacer::Pacer;
-use engine::replay::Replay;
 use event::{Event, FenceOrder, Func, LoadOrder, Op, Site, StoreOrder, SyncId};
 use oracle::Oracle;
 use oracle::r#gen::{self, Rng};
 use std::collections::{BTreeMap, BTreeSet};
-
-struct Report {
-    races: Vec<Race>,
-    counters: BTreeMap<&'static str, u64>,
-}
-
-impl Report {
-    fn bytes(&self) -> BTreeSet<u64> {
-        let bytes = |race: &Race| race.addr.0..race.addr.0 + u64::from(race.size);
-        self.races.iter().flat_map(bytes).collect()
-    }
-}
-
-fn run<D: Detector>(detector: D, events: &[Event]) -> Report {
-    let mut replay = Replay::new(detector);
-    let mut races = Vec::new();
-    for event in events {
-        replay.step(event, &mut |race| races.push(*race));
-    }
-    replay.finish(&mut |race| races.push(*race));
-    let mut counters = BTreeMap::new();
-    replay.counters(&mut |name, n| *counters.entry(name).or_default() += n);
-    Report { races, counters }
-}
 
 /// The trace with each event at a site of its own, so that a report names events.
 fn numbered(mut events: Vec<Event>) -> Vec<Event> {
@@ -130,7 +104,7 @@ fn check_marked(events: &[Event]) -> usize {
 #[test]
 fn sampled_shortest_races_and_nothing_else() {
     let mut found = 0;
-    for seed in 0..6_000 {
+    for seed in 0..cases(6_000, 100_000) {
         let trace = r#gen::random::arbitrary(seed, 150);
         let every = [3, 10, 40][(seed % 3) as usize];
         found += check_marked(&numbered(with_marks(&trace, every, seed)));
@@ -142,7 +116,7 @@ fn sampled_shortest_races_and_nothing_else() {
 #[test]
 fn sampled_shortest_races_in_small_worlds() {
     let mut found = 0;
-    for seed in 0..30_000 {
+    for seed in 0..cases(30_000, 300_000) {
         let config = r#gen::Config {
             events: 10 + (seed % 40) as usize,
             threads: 2 + (seed % 3) as u32,
@@ -166,7 +140,7 @@ fn sampled_shortest_races_in_small_worlds() {
 
 #[test]
 fn at_rate_1_the_same_as_fasttrack() {
-    for seed in 0..3_000 {
+    for seed in 0..cases(3_000, 100_000) {
         let mut trace = r#gen::random::arbitrary(seed, 200);
         trace.retain(|e| !matches!(e.op, Op::SampleBegin | Op::SampleEnd));
         let pacer = run(Pacer::new(Some(1.0), seed), &trace).bytes();

@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use engine::FastTrack;
 use engine::rex::{Locks, OwnThread, Rex, Trie};
 use event::{Event, FenceOrder, LoadOrder, Op, RmwOrder, Site, StoreOrder, SyncId, Tid};
 use oracle::r#gen::{self, Alphabet};
@@ -44,7 +45,7 @@ fn check(events: &[Event]) -> usize {
 #[test]
 fn same_races_on_random_traces() {
     let (mut accesses, mut dropped) = (0, 0);
-    for seed in 0..3_000 {
+    for seed in 0..cases(3_000, 100_000) {
         let trace = r#gen::random::arbitrary(seed, 200);
         accesses += trace.iter().filter(|e| is_plain_access(e)).count();
         dropped += check(&trace);
@@ -52,11 +53,34 @@ fn same_races_on_random_traces() {
     assert!(dropped * 50 > accesses, "{dropped} of {accesses} dropped");
 }
 
+/// The detector `rex` finds the bytes that race, and only races.
+#[test]
+fn rex_in_front_of_fasttrack_is_precise() {
+    for seed in 0..cases(3_000, 100_000) {
+        let mut trace = r#gen::random::arbitrary(seed, 200);
+        if seed % 2 == 0 {
+            trace.iter_mut().for_each(|e| e.site = Site(1));
+        }
+        let detector = Rex::new(FastTrack::default(), OwnThread::new(Locks::Order));
+        assert_eq!(
+            run(detector, &trace).bytes(),
+            verdict(&trace).1,
+            "{trace:#?}"
+        );
+    }
+    for seed in 0..cases(5, 1_000) {
+        let trace = r#gen::random::arbitrary(seed, 5_000);
+        let detector = Rex::new(FastTrack::default(), OwnThread::new(Locks::Order));
+        let racy = Oracle::new(&trace).expect("well-formed").racy_bytes();
+        assert_eq!(run(detector, &trace).bytes(), racy);
+    }
+}
+
 /// The same traces with all accesses of a kind at one place, so that much is redundant.
 #[test]
 fn same_races_with_one_site() {
     let (mut accesses, mut dropped) = (0, 0);
-    for seed in 0..3_000 {
+    for seed in 0..cases(3_000, 100_000) {
         let mut trace = r#gen::random::arbitrary(seed, 200);
         trace.iter_mut().for_each(|e| e.site = Site(1));
         accesses += trace.iter().filter(|e| is_plain_access(e)).count();
@@ -69,7 +93,7 @@ fn same_races_with_one_site() {
 #[test]
 fn same_races_in_small_worlds() {
     let mut dropped = 0;
-    for seed in 0..40_000 {
+    for seed in 0..cases(40_000, 400_000) {
         let config = r#gen::Config {
             events: 8 + (seed % 24) as usize,
             threads: 2 + (seed % 2) as u32,
@@ -395,7 +419,7 @@ fn hybrid_pairs(events: &[Event]) -> BTreeSet<SitePair> {
 #[test]
 fn lock_sets_keep_the_pairs_of_a_hybrid_detector() {
     let (mut dropped, mut more) = (0, 0);
-    for seed in 0..4_000 {
+    for seed in 0..cases(4_000, 40_000) {
         let mut trace = r#gen::random::arbitrary(seed, 150);
         if seed % 2 == 0 {
             trace.iter_mut().for_each(|e| e.site = Site(1));

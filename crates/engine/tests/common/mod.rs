@@ -4,7 +4,7 @@
 use engine::detector::{Access, AtomicOp, Counters, Detector, Hint, Race, Sink, SyncOp};
 use engine::replay::Replay;
 use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -88,6 +88,40 @@ pub(crate) fn filter<D: Detector>(events: &[Event], make: impl FnOnce(Recorder) 
 pub(crate) fn without(events: &[Event], dropped: &[usize]) -> Vec<Event> {
     let kept = |i: &usize| !dropped.contains(i);
     (0..events.len()).filter(kept).map(|i| events[i]).collect()
+}
+
+/// How many traces to try: `FOOTRACE_LONG=1` for all of them.
+pub(crate) fn cases(short: u64, long: u64) -> u64 {
+    if std::env::var_os("FOOTRACE_LONG").is_some() {
+        long
+    } else {
+        short
+    }
+}
+
+/// What a detector reports of an execution, and its counters.
+pub(crate) struct Report {
+    pub(crate) races: Vec<Race>,
+    pub(crate) counters: BTreeMap<&'static str, u64>,
+}
+
+impl Report {
+    pub(crate) fn bytes(&self) -> BTreeSet<u64> {
+        let bytes = |race: &Race| race.addr.0..race.addr.0 + u64::from(race.size);
+        self.races.iter().flat_map(bytes).collect()
+    }
+}
+
+pub(crate) fn run<D: Detector>(detector: D, events: &[Event]) -> Report {
+    let mut replay = Replay::new(detector);
+    let mut races = Vec::new();
+    for event in events {
+        replay.step(event, &mut |race| races.push(*race));
+    }
+    replay.finish(&mut |race| races.push(*race));
+    let mut counters = BTreeMap::new();
+    replay.counters(&mut |name, n| *counters.entry(name).or_default() += n);
+    Report { races, counters }
 }
 
 /// The address of a variable of 8 bytes.
