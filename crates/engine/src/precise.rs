@@ -16,8 +16,8 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
-    Cell, Conflict, Counts, Depot, DjitRule, FastTrackRule, Location, PAGE_BYTES, Page, Pages,
-    Rule, RuleName, Span, Touch, word_of, words,
+    Cell, Conflict, Counts, Depot, DjitRule, FastTrackRule, Location, Memo, PAGE_BYTES, Page,
+    Pages, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::HappensBefore;
 
@@ -40,6 +40,8 @@ pub struct PreciseThread {
     pub clock: ThreadClock,
     /// How often each rule fired for it.
     pub counts: Counts,
+    /// What it remembers of states that locations share.
+    pub memo: Memo,
     /// Races of the access under way; empty in between.
     found: Vec<Conflict>,
 }
@@ -50,6 +52,7 @@ impl PreciseThread {
         PreciseThread {
             clock,
             counts: Counts::default(),
+            memo: Memo::default(),
             found: Vec::new(),
         }
     }
@@ -138,6 +141,14 @@ impl<'a, R: Rule> Work<'a, R> {
     #[inline(never)]
     fn slow(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
         let thread = &mut *self.thread;
+        let now = thread.clock.epoch();
+        if !self.atomic && location.is_settled(&thread.memo, now, self.kind, mask) {
+            thread.counts.add(match self.kind {
+                AccessKind::Read => RuleName::ReadSameEpoch,
+                AccessKind::Write => RuleName::WriteSameEpoch,
+            });
+            return;
+        }
         let record = thread.clock.recording();
         if !record && location.is_untouched() {
             thread.counts.add(RuleName::Unsampled);
@@ -146,15 +157,20 @@ impl<'a, R: Rule> Work<'a, R> {
         let (epoch, site) = if record {
             thread.clock.stamp(self.order.slots(), self.site)
         } else {
-            (thread.clock.epoch(), 0)
+            (now, 0)
         };
         let touch = Touch {
             cell: Cell::new(epoch, self.kind, mask, site),
             atomic: self.atomic,
             record,
         };
-        let touched =
-            location.touch::<R>(&self.shadow.depot, &thread.clock, touch, &mut thread.found);
+        let touched = location.touch::<R>(
+            &self.shadow.depot,
+            &thread.clock,
+            &mut thread.memo,
+            touch,
+            &mut thread.found,
+        );
         thread.counts.add(touched.rule);
         if touched.overwritten != 0 {
             self.order.overwrite(word, touched.overwritten);
@@ -391,6 +407,7 @@ impl<R: Rule> Detector for Precise<R> {
     }
 
     fn end(&self, thread: &mut PreciseThread, _races: Sink<'_>) {
+        thread.memo.flush(&self.shadow.depot);
         self.order.end(&mut thread.clock);
     }
 

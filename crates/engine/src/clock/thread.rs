@@ -28,6 +28,8 @@ pub struct ThreadClock {
     ended: bool,
     /// What is known of the others.
     past: Clock,
+    /// How often `past` has changed.
+    knowledge: u64,
     /// What the last releasing fence published.
     pub(crate) fence: Option<Snapshot>,
     /// What relaxed loads read, for the next acquiring fence.
@@ -56,6 +58,7 @@ impl ThreadClock {
             recording: true,
             ended: false,
             past,
+            knowledge: 0,
             fence: None,
             pending: Published::new(),
             versions: received.map(|received| Box::new(Versions::new(version, received))),
@@ -105,6 +108,11 @@ impl ThreadClock {
     /// What is known of the others.
     pub fn past(&self) -> &Clock {
         &self.past
+    }
+
+    /// Changes whenever the thread learns something: as long as it is the same, so is what [`ThreadClock::covers`] says.
+    pub fn knowledge(&self) -> u64 {
+        self.knowledge
     }
 
     /// The current epoch and the number of `site` in it, to be recorded in the shadow. Whoever records
@@ -165,11 +173,15 @@ impl ThreadClock {
     /// Learns what `published` holds.
     pub(crate) fn learn(&mut self, published: &Published) {
         let Some(versions) = &mut self.versions else {
-            self.learned |= published.teach(&mut self.past, self.slot);
+            let news = published.teach(&mut self.past, self.slot);
+            self.learned |= news;
+            self.knowledge += u64::from(news);
             return;
         };
         let joined = published.teach_version(&mut self.past, self.slot, &mut versions.received);
-        self.learned |= joined == Joined::Concurrent;
+        let news = joined == Joined::Concurrent;
+        self.learned |= news;
+        self.knowledge += u64::from(news);
         let counts = &mut versions.counts[usize::from(self.recording)];
         match joined {
             Joined::SameVersion => counts.fast_joins += 1,
@@ -215,6 +227,7 @@ impl ThreadClock {
             self.give_back(slots);
         }
         self.past.raise(self.slot, self.time);
+        self.knowledge += 1;
         self.ended = false;
         if let Some(versions) = &mut self.versions {
             versions.received.raise(self.slot, versions.number);

@@ -7,11 +7,12 @@
 //! ├───────────────┴─────┴──────────┴────────────┼────────────┤
 //! │ 0                                           │ 0          │   EMPTY
 //! │ 0                             …  0001       │ 0          │   LOCKED   (first cell only)
-//! │ index of an `Extended` (63..32)  0010       │ 0          │   EXTENDED (first cell only)
+//! │ index in the `Depot` (63..32) …  0010       │ 0          │   OWNED    (first cell only)
+//! │ index in the `Depot` (63..32) …  0011       │ 0          │   SHARED   (first cell only)
 //! └─────────────────────────────────────────────┴────────────┘
 //! ```
 //!
-//! Times of accesses are never 0, which tells the last three apart from accesses.
+//! Times of accesses are never 0, which tells the last four apart from accesses.
 
 use event::AccessKind;
 
@@ -53,7 +54,9 @@ pub struct Cell(pub(super) u64);
 impl Cell {
     pub(super) const EMPTY: Cell = Cell(0);
     pub(super) const LOCKED: Cell = Cell(1 << SLOT_SHIFT);
-    const EXTENDED: u64 = 2 << SLOT_SHIFT;
+    const OWNED: u64 = 2 << SLOT_SHIFT;
+    const SHARED: u64 = 3 << SLOT_SHIFT;
+    const TAG: u64 = (1 << 32) - 1;
 
     /// An access to the bytes of `mask` at `epoch`, from the site with that number.
     #[inline]
@@ -65,16 +68,36 @@ impl Cell {
         Cell((epoch.0 & EPOCH) | (mask as u64) << MASK_SHIFT | write | (site as u64) << SITE_SHIFT)
     }
 
-    pub(super) const fn extended(index: u32) -> Cell {
-        Cell(Self::EXTENDED | (index as u64) << 32)
+    pub(super) const fn owned(index: u32) -> Cell {
+        Cell(Self::OWNED | (index as u64) << 32)
     }
 
-    pub(super) const fn as_extended(self) -> Option<u32> {
-        if self.0 & (1 << 32) - 1 == Self::EXTENDED {
+    pub(super) const fn shared(index: u32) -> Cell {
+        Cell(Self::SHARED | (index as u64) << 32)
+    }
+
+    #[inline(always)]
+    pub(super) const fn as_owned(self) -> Option<u32> {
+        if self.0 & Self::TAG == Self::OWNED {
             Some((self.0 >> 32) as u32)
         } else {
             None
         }
+    }
+
+    #[inline(always)]
+    pub(super) const fn as_shared(self) -> Option<u32> {
+        if self.0 & Self::TAG == Self::SHARED {
+            Some((self.0 >> 32) as u32)
+        } else {
+            None
+        }
+    }
+
+    /// Is it an access or nothing, and not a special value?
+    #[inline(always)]
+    pub(super) const fn is_inline(self) -> bool {
+        self.0 & TIME != 0 || self.0 == 0
     }
 
     /// The slot that made the access.
@@ -172,8 +195,11 @@ impl core::fmt::Debug for Cell {
         if *self == Cell::LOCKED {
             return f.write_str("LOCKED");
         }
-        if let Some(index) = self.as_extended() {
-            return write!(f, "EXTENDED({index})");
+        if let Some(index) = self.as_owned() {
+            return write!(f, "OWNED({index})");
+        }
+        if let Some(index) = self.as_shared() {
+            return write!(f, "SHARED({index})");
         }
         let kind = if self.is_write() { 'W' } else { 'R' };
         write!(
@@ -206,15 +232,20 @@ mod tests {
                     (Slot(slot), Time(time), mask)
                 );
                 assert_eq!(
-                    (cell.site(), cell.kind(), cell.as_extended()),
+                    (cell.site(), cell.kind(), cell.as_owned()),
                     (site, kind, None)
                 );
                 assert!(cell != Cell::EMPTY && cell != Cell::LOCKED);
             }
         }
-        assert_eq!(Cell::extended(u32::MAX).as_extended(), Some(u32::MAX));
-        assert_eq!(Cell::EMPTY.as_extended(), None);
-        assert_eq!(Cell::LOCKED.as_extended(), None);
+        assert_eq!(Cell::owned(u32::MAX).as_owned(), Some(u32::MAX));
+        assert_eq!(Cell::shared(7).as_shared(), Some(7));
+        assert_eq!(Cell::shared(7).as_owned(), None);
+        assert_eq!(Cell::EMPTY.as_owned(), None);
+        assert_eq!(Cell::LOCKED.as_shared(), None);
+        assert!(
+            Cell::EMPTY.is_inline() && !Cell::LOCKED.is_inline() && !Cell::owned(0).is_inline()
+        );
     }
 
     #[test]
@@ -232,7 +263,12 @@ mod tests {
         ] {
             assert!(!write.answers(other, Read, 0x01));
         }
-        for special in [Cell::EMPTY, Cell::LOCKED, Cell::extended(u32::MAX)] {
+        for special in [
+            Cell::EMPTY,
+            Cell::LOCKED,
+            Cell::owned(u32::MAX),
+            Cell::shared(u32::MAX),
+        ] {
             assert!(!special.answers(now, Read, 0x01));
             assert!(!special.answers(Epoch::NEVER, Read, 0x01));
         }

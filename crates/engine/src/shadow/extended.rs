@@ -7,9 +7,6 @@ use super::location::{Conflict, Touch, Touched, conflict, step};
 use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::ThreadClock;
-use crate::grow::Grow;
-use crate::lock::Lock;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Any number of accesses to eight bytes, by what they are; each list is ordered by slot.
 ///
@@ -114,6 +111,28 @@ impl Extended {
         }
     }
 
+    /// Replaces all by the plain accesses `cells`, writes first, each kind ordered by slot.
+    pub(super) fn load(&mut self, cells: &[Cell]) {
+        let (writes, reads) = cells.split_at(cells.partition_point(|cell| cell.is_write()));
+        for list in self.lists() {
+            list.clear();
+        }
+        self.writes.extend_from_slice(writes);
+        self.reads.extend_from_slice(reads);
+    }
+
+    /// Writes the accesses to `flat` in the order that depends on nothing but what they are, if all are plain.
+    pub(super) fn flatten(&self, flat: &mut Vec<Cell>) -> bool {
+        if !self.atomic_reads.is_empty() || !self.atomic_writes.is_empty() {
+            return false;
+        }
+        flat.clear();
+        flat.extend_from_slice(&self.writes);
+        flat.extend_from_slice(&self.reads);
+        flat.sort_unstable_by_key(|cell| (!cell.is_write(), cell.slot(), cell.0));
+        true
+    }
+
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
     pub(super) fn clear(&mut self, mask: u8) -> u8 {
         let overwritten = self
@@ -127,21 +146,6 @@ impl Extended {
             });
         }
         overwritten
-    }
-
-    /// The two cells that say it all, if they do.
-    pub(super) fn inline(&self) -> Option<[Cell; 2]> {
-        if !self.atomic_reads.is_empty()
-            || !self.atomic_writes.is_empty()
-            || self.writes.len() + self.reads.len() > 2
-        {
-            return None;
-        }
-        let mut all = self.writes.iter().chain(&self.reads).copied();
-        Some([
-            all.next().unwrap_or(Cell::EMPTY),
-            all.next().unwrap_or(Cell::EMPTY),
-        ])
     }
 
     pub(super) fn each(&self, mut f: impl FnMut(Cell, bool)) {
@@ -204,42 +208,5 @@ fn own(list: &mut Vec<Cell>, new: &mut Cell) {
                 at += 1;
             }
         }
-    }
-}
-
-/// Where extended states are kept. A location that has one holds its index and is the only one to use it.
-#[derive(Debug, Default)]
-pub struct Depot {
-    entries: Grow<Lock<Extended>>,
-    free: Lock<Vec<u32>>,
-    next: AtomicU32,
-}
-
-impl Depot {
-    /// An empty one.
-    pub fn new() -> Depot {
-        Depot::default()
-    }
-
-    pub(super) fn take(&self) -> u32 {
-        if let Some(index) = self.free.lock().pop() {
-            return index;
-        }
-        let index = self.next.fetch_add(1, Ordering::Relaxed);
-        assert!(index != u32::MAX, "footrace: out of room for shared reads");
-        index
-    }
-
-    pub(super) fn give_back(&self, index: u32) {
-        self.free.lock().push(index);
-    }
-
-    pub(super) fn get(&self, index: u32) -> &Lock<Extended> {
-        self.entries.get(index)
-    }
-
-    /// How many locations are extended now.
-    pub fn in_use(&self) -> usize {
-        self.next.load(Ordering::Relaxed) as usize - self.free.lock().len()
     }
 }

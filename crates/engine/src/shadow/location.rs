@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! struct Location                 16 bytes for 8 bytes of the program
-//!   cells[0]   an access │ EMPTY │ LOCKED │ EXTENDED(i) → everything is in extended(i)
+//!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i) → all that is remembered is in the depot
 //!   cells[1]   an access │ EMPTY
 //! ```
 //!
 //! A location remembers accesses, each with the bytes it covers. Two of them fit inline, which
 //! is what nearly all memory needs: the last write and the last read, or a write of each half. More (concurrent readers, more groups
-//! of bytes, atomic accesses) live in an [`Extended`]. Nothing is ever evicted.
+//! of bytes, atomic accesses) are in the [`Depot`]. Nothing is ever evicted.
 //!
 //! **Who may touch what.** Both cells are changed only by the thread that has swapped LOCKED into the first. Anybody may
 //! load them at any time for the same-epoch test: a thread finds its own current epoch only in
@@ -22,7 +22,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use event::AccessKind;
 
 use super::cell::{Cell, Epoch};
-use super::extended::{Depot, Extended};
+use super::depot::Depot;
+use super::extended::Extended;
+use super::memo::Memo;
 use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::ThreadClock;
@@ -100,24 +102,23 @@ impl Location {
         &self,
         depot: &Depot,
         me: &ThreadClock,
+        memo: &mut Memo,
         touch: Touch,
         out: &mut Vec<Conflict>,
     ) -> Touched {
         let first = self.lock();
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
-        let extended = first.as_extended();
-        if extended.is_some() || touch.atomic {
-            return self.touch_extended::<R>(depot, me, touch, [first, second], out);
+        if !first.is_inline() || touch.atomic {
+            return self.touch_outside::<R>(depot, me, memo, touch, [first, second], out);
         }
         let mut new = touch.cell;
-        let before = out.len();
+        let raced = out.len();
         let a = step::<R>(first, &mut new, me, out);
         let b = step::<R>(second, &mut new, me, out);
-        let raced = out.len() != before;
         let (a, b) = if a.is_empty() { (b, a) } else { (a, b) };
-        let rule = rule_inline(touch.cell, new, [a, b], raced);
+        let rule = rule_inline(touch.cell, new, [a, b]);
         let new = if touch.record { new } else { Cell::EMPTY };
-        let cells = if new.mask() == 0 {
+        let cells = if new.is_empty() {
             [a, b]
         } else if a.is_empty() {
             [new, b]
@@ -128,7 +129,9 @@ impl Location {
         } else if let Some(merged) = b.merged(new) {
             [a, merged]
         } else {
-            return self.extend(depot, [a, b], new, rule);
+            // Three are too many. The races, if any, will be found again.
+            out.truncate(raced);
+            return self.touch_outside::<R>(depot, me, memo, touch, [first, second], out);
         };
         self.unlock(cells);
         Touched {
@@ -137,59 +140,64 @@ impl Location {
         }
     }
 
-    /// Two cells are not enough any more.
-    #[cold]
-    fn extend(&self, depot: &Depot, cells: [Cell; 2], new: Cell, rule: RuleName) -> Touched {
-        let index = depot.take();
-        let mut extended = depot.get(index).lock();
-        for cell in cells.into_iter().chain([new]) {
-            extended.insert(cell, false);
-        }
-        drop(extended);
-        self.unlock([Cell::extended(index), Cell::EMPTY]);
-        Touched {
-            rule,
-            overwritten: 0,
-        }
-    }
-
+    /// The same for a state that is outside, or will be.
     #[cold]
     #[inline(never)]
-    fn touch_extended<R: Rule>(
+    fn touch_outside<R: Rule>(
         &self,
         depot: &Depot,
         me: &ThreadClock,
+        memo: &mut Memo,
         touch: Touch,
-        cells: [Cell; 2],
+        old: [Cell; 2],
         out: &mut Vec<Conflict>,
     ) -> Touched {
-        let index = match cells[0].as_extended() {
-            Some(index) => index,
-            None => {
-                let index = depot.take();
-                let mut fresh = depot.get(index).lock();
-                for cell in cells {
-                    fresh.insert(cell, false);
-                }
-                index
+        if let Some(index) = old[0].as_owned() {
+            let (touched, plain) = depot.with_owned(index, |extended| {
+                let touched = extended.touch::<R>(me, touch, out);
+                (touched, extended.flatten(&mut memo.flat))
+            });
+            if plain {
+                drop(depot.disown(index));
+                self.unlock(outside(depot, &memo.flat));
+            } else {
+                self.unlock(old);
             }
+            return touched;
+        }
+        let plain = touch.record && !touch.atomic;
+        if plain && let Some((new, rule)) = memo.again(depot, old, touch.cell, me.knowledge()) {
+            self.unlock(new);
+            return Touched {
+                rule,
+                overwritten: 0,
+            };
+        }
+        load(depot, old, &mut memo.scratch);
+        let raced = out.len();
+        let touched = memo.scratch.touch::<R>(me, touch, out);
+        let new = if memo.scratch.flatten(&mut memo.flat) {
+            outside(depot, &memo.flat)
+        } else {
+            let index = depot.own(core::mem::take(&mut memo.scratch));
+            [Cell::owned(index), Cell::EMPTY]
         };
-        let mut extended = depot.get(index).lock();
-        let touched = extended.touch::<R>(me, touch, out);
-        self.put_back(depot, index, &mut extended);
+        if plain && out.len() == raced {
+            memo.settle(depot, new[0], touch.cell);
+            memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
+        }
+        if let Some(index) = old[0].as_shared() {
+            depot.let_go(index, 1);
+        }
+        self.unlock(new);
         touched
     }
 
-    /// Unlocks with the extended state, or without it if it fits inline again.
-    fn put_back(&self, depot: &Depot, index: u32, extended: &mut Extended) {
-        match extended.inline() {
-            Some(cells) => {
-                *extended = Extended::default();
-                depot.give_back(index);
-                self.unlock(cells);
-            }
-            None => self.unlock([Cell::extended(index), Cell::EMPTY]),
-        }
+    /// As [`Location::is_redundant`], for states that locations share.
+    #[inline]
+    pub fn is_settled(&self, memo: &Memo, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
+        let first = Cell(self.cells[0].load(Ordering::Relaxed));
+        memo.settles(first, epoch, kind, mask)
     }
 
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
@@ -198,32 +206,37 @@ impl Location {
             return 0;
         }
         let first = self.lock();
-        match first.as_extended() {
-            None => {
-                let second = Cell(self.cells[1].load(Ordering::Relaxed));
-                let (a, b) = (first.without(mask), second.without(mask));
-                self.unlock(if a.is_empty() { [b, a] } else { [a, b] });
-                0
-            }
-            Some(index) => {
-                let mut extended = depot.get(index).lock();
-                let overwritten = extended.clear(mask);
-                self.put_back(depot, index, &mut extended);
-                overwritten
-            }
+        if let Some(index) = first.as_owned() {
+            let mut extended = depot.disown(index);
+            let overwritten = extended.clear(mask);
+            self.unlock(store(depot, extended));
+            return overwritten;
         }
+        let second = Cell(self.cells[1].load(Ordering::Relaxed));
+        if let Some(index) = first.as_shared() {
+            let mut extended = Extended::default();
+            load(depot, [first, second], &mut extended);
+            extended.clear(mask);
+            self.unlock(store(depot, extended));
+            depot.let_go(index, 1);
+        } else {
+            let (a, b) = (first.without(mask), second.without(mask));
+            self.unlock(if a.is_empty() { [b, a] } else { [a, b] });
+        }
+        0
     }
 
     /// Calls `f` with each access remembered, and whether it is atomic.
     pub fn each(&self, depot: &Depot, mut f: impl FnMut(Cell, bool)) {
         let first = self.lock();
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
-        match first.as_extended() {
-            Some(index) => depot.get(index).lock().each(f),
-            None => {
-                for cell in [first, second].into_iter().filter(|c| !c.is_empty()) {
-                    f(cell, false);
-                }
+        if let Some(index) = first.as_owned() {
+            depot.with_owned(index, |extended| extended.each(f));
+        } else if let Some(index) = first.as_shared() {
+            depot.cells(index).iter().for_each(|&cell| f(cell, false));
+        } else {
+            for cell in [first, second].into_iter().filter(|c| !c.is_empty()) {
+                f(cell, false);
             }
         }
         self.unlock([first, second]);
@@ -273,6 +286,39 @@ impl Location {
     }
 }
 
+/// Writes a state that is not owned into `extended`.
+fn load(depot: &Depot, cells: [Cell; 2], extended: &mut Extended) {
+    match cells[0].as_shared() {
+        Some(index) => extended.load(&depot.cells(index)),
+        None => {
+            extended.load(&[]);
+            for cell in cells {
+                extended.insert(cell, false);
+            }
+        }
+    }
+}
+
+/// The cells of a location with these plain accesses: two of them inline, more outside.
+fn outside(depot: &Depot, flat: &[Cell]) -> [Cell; 2] {
+    match *flat {
+        [] => [Cell::EMPTY; 2],
+        [a] => [a, Cell::EMPTY],
+        [a, b] => [a, b],
+        _ => [Cell::shared(depot.intern(flat, 1)), Cell::EMPTY],
+    }
+}
+
+/// The cells of a location in this state.
+fn store(depot: &Depot, extended: Extended) -> [Cell; 2] {
+    let mut flat = Vec::new();
+    if extended.flatten(&mut flat) {
+        outside(depot, &flat)
+    } else {
+        [Cell::owned(depot.own(extended)), Cell::EMPTY]
+    }
+}
+
 /// Holds `new` against one remembered plain access. Returns what is left of `old`; what of `new` needs no record is
 /// taken from it.
 #[inline(always)]
@@ -309,7 +355,7 @@ pub(super) fn conflict(out: &mut Vec<Conflict>, old: Cell, atomic: bool, mask: u
 /// Which of FastTrack's rules was that? `left`: what of the access still needs a record; `kept`: what is
 /// remembered beside it.
 #[inline(always)]
-fn rule_inline(access: Cell, left: Cell, kept: [Cell; 2], _raced: bool) -> RuleName {
+fn rule_inline(access: Cell, left: Cell, kept: [Cell; 2]) -> RuleName {
     if access.is_write() {
         if left.is_empty() {
             RuleName::WriteSameEpoch

@@ -1,16 +1,19 @@
 //! What memory remembers: for each byte, the accesses that a later one could race with.
 
 mod cell;
+mod depot;
 mod extended;
 mod location;
+mod memo;
 mod pages;
 mod rule;
 mod span;
 mod stats;
 
 pub use cell::{Cell, Epoch};
-pub use extended::Depot;
+pub use depot::Depot;
 pub use location::{Conflict, Location, Touch, Touched};
+pub use memo::Memo;
 pub use pages::{ADDRESSES, PAGE_BYTES, PAGE_WORDS, Page, Pages, word_of};
 pub use rule::{DjitRule, FastTrackRule, Rule};
 pub use span::{Span, words};

@@ -1,0 +1,174 @@
+//! What a thread remembers of the states that it met.
+//!
+//! A thread that sweeps over a table of shared states makes the same step again and again: from the same state, with
+//! the same access, to the same new state. [`Memo`] keeps the last steps, and the last states that the thread knows to answer for
+//! its current epoch. So a repeated step needs no look at the state, and a repeated read of shared memory no lock.
+//!
+//! A step is a function of the two cells, the access (which names slot, epoch, bytes and site) and what the thread
+//! knows; the last is told by [`ThreadClock::knowledge`](crate::clock::ThreadClock::knowledge). States are named by
+//! index; the memo holds each that it names, so that the index means the same as long as it is here.
+
+use alloc::vec::Vec;
+
+use event::AccessKind;
+
+use super::cell::{Cell, Epoch};
+use super::depot::Depot;
+use super::extended::Extended;
+use super::stats::RuleName;
+
+const STEPS: usize = 16;
+const SETTLED: usize = 64;
+/// So many counts of a new state are taken at once, and so many of an old one given back.
+const BATCH: u32 = 64;
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    old: [Cell; 2],
+    access: Cell,
+    knowledge: u64,
+    new: [Cell; 2],
+    rule: RuleName,
+    /// Counts of the new state that are ours to pass on.
+    credit: u32,
+    /// Counts of the old state that are ours to give back; one of them keeps it alive.
+    debt: u32,
+}
+
+/// The last steps, and the last states that answer for the current epoch. Belongs to one thread of one detector.
+#[derive(Debug)]
+pub struct Memo {
+    steps: [Option<Step>; STEPS],
+    /// A state (as a first cell) in which the thread's access is answered.
+    settled: [(Cell, Cell); SETTLED],
+    /// Room to work in.
+    pub(super) scratch: Extended,
+    pub(super) flat: Vec<Cell>,
+}
+
+impl Default for Memo {
+    fn default() -> Memo {
+        Memo {
+            steps: [None; STEPS],
+            settled: [(Cell::EMPTY, Cell::EMPTY); SETTLED],
+            scratch: Extended::default(),
+            flat: Vec::new(),
+        }
+    }
+}
+
+fn place(old: [Cell; 2], access: Cell) -> usize {
+    let mixed = (old[0].0 ^ old[1].0.rotate_left(20) ^ access.0.rotate_left(40))
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 32) as usize % STEPS
+}
+
+impl Memo {
+    /// Is an access of `kind` to `mask` at `epoch` redundant in a location whose first cell is `first`?
+    #[inline]
+    pub(super) fn settles(&self, first: Cell, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
+        match first.as_shared() {
+            None => false,
+            Some(index) => {
+                let (state, access) = self.settled[index as usize % SETTLED];
+                state == first && access.answers(epoch, kind, mask)
+            }
+        }
+    }
+
+    /// From now on `access` is answered in a location whose first cell is `first`.
+    pub(super) fn settle(&mut self, depot: &Depot, first: Cell, access: Cell) {
+        let Some(index) = first.as_shared() else {
+            return;
+        };
+        let (state, known) = &mut self.settled[index as usize % SETTLED];
+        if *state != first {
+            depot.hold(index, 1);
+            if let Some(index) = state.as_shared() {
+                depot.let_go(index, 1);
+            }
+            *state = first;
+        }
+        *known = access;
+    }
+
+    /// The step that was made before in the same situation, made again: its outcome, with its counts settled.
+    pub(super) fn again(
+        &mut self,
+        depot: &Depot,
+        old: [Cell; 2],
+        access: Cell,
+        knowledge: u64,
+    ) -> Option<([Cell; 2], RuleName)> {
+        let step = self.steps[place(old, access)].as_mut()?;
+        if step.old != old || step.access != access || step.knowledge != knowledge {
+            return None;
+        }
+        if let Some(index) = step.new[0].as_shared() {
+            if step.credit == 0 {
+                depot.hold(index, BATCH);
+                step.credit = BATCH;
+            }
+            step.credit -= 1;
+        }
+        if let Some(index) = step.old[0].as_shared() {
+            step.debt += 1;
+            if step.debt > BATCH {
+                depot.let_go(index, BATCH);
+                step.debt -= BATCH;
+            }
+        }
+        Some((step.new, step.rule))
+    }
+
+    /// Remembers a step. The caller holds the state `new`, if it is one, for the location; and still holds `old`.
+    pub(super) fn remember(
+        &mut self,
+        depot: &Depot,
+        old: [Cell; 2],
+        access: Cell,
+        knowledge: u64,
+        new: [Cell; 2],
+        rule: RuleName,
+    ) {
+        if let Some(index) = new[0].as_shared() {
+            depot.hold(index, BATCH);
+        }
+        if let Some(index) = old[0].as_shared() {
+            depot.hold(index, 1);
+        }
+        let step = Step {
+            old,
+            access,
+            knowledge,
+            new,
+            rule,
+            credit: BATCH,
+            debt: 1,
+        };
+        let before = self.steps[place(old, access)].replace(step);
+        forget(depot, before);
+    }
+
+    /// Lets go of all states. To be called when the thread ends; otherwise what it remembers is kept for good.
+    pub fn flush(&mut self, depot: &Depot) {
+        for step in &mut self.steps {
+            forget(depot, step.take());
+        }
+        for (state, _) in &mut self.settled {
+            if let Some(index) = core::mem::take(state).as_shared() {
+                depot.let_go(index, 1);
+            }
+        }
+    }
+}
+
+fn forget(depot: &Depot, step: Option<Step>) {
+    let Some(step) = step else { return };
+    if let Some(index) = step.new[0].as_shared() {
+        depot.let_go(index, step.credit);
+    }
+    if let Some(index) = step.old[0].as_shared() {
+        depot.let_go(index, step.debt);
+    }
+}
