@@ -9,6 +9,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("footrace-driver", "footrace-cc", "footrace-c++"),
     ("footrace-driver", "footrace-ld", "footrace-ld"),
     ("footrace-driver", "cargo-footrace", "cargo-footrace"),
+    ("footrace-cli", "footrace", "footrace"),
 ];
 
 /// Libraries: package, file in the target directory, name in `lib/`.

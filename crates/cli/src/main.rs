@@ -1,6 +1,7 @@
 //! `footrace`: data races in programs and traces. Thin: each command is a call into a library.
 #![forbid(unsafe_code)]
 
+mod races;
 mod traces;
 
 use clap::{Parser, Subcommand};
@@ -16,6 +17,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run a program and report its races.
+    Run(races::Run),
+    /// Report the races of a program that ran by itself.
+    Show(races::Show),
     /// Look for races in a recorded trace.
     Analyze(traces::Analyze),
     /// Convert a trace from text to binary or back.
@@ -34,6 +39,8 @@ const BAD_INPUT: u8 = 2;
 fn main() -> ExitCode {
     // clap's own exit code for wrong usage is 2, too.
     let code = match Arguments::parse().command {
+        Command::Run(arguments) => arguments.run(),
+        Command::Show(arguments) => arguments.run(),
         Command::Analyze(arguments) => arguments.run(),
         Command::Convert(arguments) => arguments.run(),
         Command::Gen(arguments) => arguments.run(),

@@ -1,0 +1,22 @@
+//! From record files to what a user reads.
+//!
+//! ```text
+//! program ──records──► collect ──► symbols ──► finding (one for each unique pair) ──► suppress ──► text, JSON
+//! ```
+//!
+//! [`run`] starts the program and shows races while it runs; [`show`] reads files that are there.
+#![forbid(unsafe_code)]
+
+mod collect;
+mod finding;
+pub mod json;
+mod run;
+mod suppress;
+mod symbols;
+mod text;
+
+pub use collect::{Collector, show};
+pub use finding::{Finding, Frame, Place};
+pub use run::{Options, run};
+pub use suppress::Suppressions;
+pub use text::render;

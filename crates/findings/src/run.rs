@@ -1,0 +1,212 @@
+//! `footrace run`: starts the program, shows races while it runs, ends as it ended.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+use crate::collect::Collector;
+use crate::suppress::Suppressions;
+use crate::{json, text};
+
+/// What the user asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Which detector, or what the program was built for.
+    pub detector: Option<String>,
+    /// Where to write the findings for machines.
+    pub json: Option<PathBuf>,
+    /// A file of suppressions.
+    pub suppressions: Option<PathBuf>,
+    /// Stop at the first race?
+    pub halt_on_error: bool,
+    /// Reports go to `<path>.<pid>` instead of standard error.
+    pub log_path: Option<PathBuf>,
+    /// The exit code if races were found.
+    pub exit_code: i32,
+}
+
+const WATCH: Duration = Duration::from_millis(40);
+
+/// A directory that is gone when this is.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Scratch, String> {
+        let base = std::env::temp_dir();
+        for attempt in 0..1000u32 {
+            let path = base.join(format!("footrace-{}-{attempt}", std::process::id()));
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(Scratch(path)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(format!(
+                        "cannot create {}: {error}; set TMPDIR",
+                        path.display()
+                    ));
+                }
+            }
+        }
+        Err(format!("no free name in {}; set TMPDIR", base.display()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The runtime's options, with what the user of `run` chose added.
+fn environment(options: &Options, records: &Path) -> Result<OsString, String> {
+    let mut value = std::env::var_os("FOOTRACE_OPTIONS").unwrap_or_default();
+    let mut add = |key: &str, text: &str| {
+        if !value.is_empty() {
+            value.push(":");
+        }
+        value.push(key);
+        value.push("=");
+        value.push(text);
+    };
+    if let Some(detector) = &options.detector {
+        add("detector", detector);
+    }
+    // With suppressions only we can tell which race is the first that counts.
+    if options.halt_on_error && options.suppressions.is_none() {
+        add("halt_on_error", "1");
+    }
+    let records = records
+        .to_str()
+        .ok_or("the temporary directory's name is not Unicode; set TMPDIR")?;
+    add("records", records);
+    Ok(value)
+}
+
+struct Output<'a> {
+    log_path: Option<&'a Path>,
+    color: bool,
+}
+
+impl Output<'_> {
+    fn print(&self, collector: &Collector, fresh: &[usize]) -> Result<(), String> {
+        for &at in fresh {
+            let finding = &collector.findings()[at];
+            let text = text::render(finding, self.color);
+            match self.log_path {
+                None => {
+                    let _ = writeln!(std::io::stderr(), "{text}\n");
+                }
+                Some(path) => {
+                    let mut name = path.as_os_str().to_owned();
+                    name.push(format!(".{}", finding.process.pid));
+                    let path = PathBuf::from(name);
+                    let mut how = std::fs::OpenOptions::new();
+                    let file = how.create(true).append(true).open(&path);
+                    file.and_then(|mut file| writeln!(file, "{text}\n"))
+                        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn own_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or(128 + status.signal().unwrap_or(0))
+}
+
+/// Waits for the program, showing what it finds.
+fn watch(
+    child: &mut Child,
+    collector: &mut Collector,
+    records: &Path,
+    output: &Output<'_>,
+    halt: bool,
+) -> Result<ExitStatus, String> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let ended = child
+            .try_wait()
+            .map_err(|error| format!("cannot wait for the program: {error}"))?;
+        let fresh = collector.poll(records);
+        output.print(collector, &fresh)?;
+        if let Some(status) = ended {
+            return Ok(status);
+        }
+        if halt && !collector.findings().is_empty() {
+            let _ = child.kill();
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(WATCH);
+    }
+}
+
+/// Runs the program. The exit code is 66 if races were found, else the program's own.
+pub fn run(options: &Options) -> Result<i32, String> {
+    let [program, arguments @ ..] = options.command.as_slice() else {
+        return Err(
+            "no program given; usage: footrace run [options] -- PROGRAM [arguments]".into(),
+        );
+    };
+    let suppressions = Suppressions::read(options.suppressions.as_deref())?;
+    let scratch = Scratch::new()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env("FOOTRACE_OPTIONS", environment(options, &scratch.0)?)
+        .spawn()
+        .map_err(|error| {
+            format!(
+                "cannot run {}: {error}; give the program's path, as in `footrace run -- ./program`",
+                program.to_string_lossy()
+            )
+        })?;
+    let mut collector = Collector::new(suppressions);
+    let output = Output {
+        log_path: options.log_path.as_deref(),
+        color: options.log_path.is_none() && std::io::stderr().is_terminal(),
+    };
+    let halt = options.halt_on_error && options.suppressions.is_some();
+    let status = watch(&mut child, &mut collector, &scratch.0, &output, halt)?;
+    for problem in collector.problems() {
+        eprintln!("footrace: warning: {problem}");
+    }
+    summary(&collector, status);
+    if let Some(path) = &options.json {
+        json::write(&collector, path)?;
+    }
+    if collector.findings().is_empty() {
+        Ok(own_code(status))
+    } else {
+        Ok(options.exit_code)
+    }
+}
+
+fn summary(collector: &Collector, status: ExitStatus) {
+    let found = collector.findings();
+    if !found.is_empty() {
+        let again: u64 = found.iter().map(|finding| finding.times - 1).sum();
+        let noun = if found.len() == 1 { "race" } else { "races" };
+        let suppressed = match collector.suppressed() {
+            0 => String::new(),
+            n => format!(", {n} suppressed"),
+        };
+        let ended = match status.signal() {
+            Some(signal) => format!("; the program ended by signal {signal}"),
+            None if status.code() == Some(0) => String::new(),
+            None => format!("; the program's exit code was {}", own_code(status)),
+        };
+        let again = if again == 0 {
+            String::new()
+        } else {
+            " (some seen again)".to_owned()
+        };
+        eprintln!(
+            "footrace: {} data {noun} found{again}{suppressed}{ended}",
+            found.len()
+        );
+    }
+}

@@ -1,0 +1,282 @@
+//! A finding as the user reads it: the way rustc prints an error.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Renderer, Snippet};
+use event::AccessKind;
+
+use crate::finding::{Access, Finding, Frame, Memory, Place, top};
+
+/// Stacks are cut after this many frames; JSON has them all.
+const FRAMES: usize = 32;
+
+fn verb(access: &Access) -> &'static str {
+    match (access.kind, access.atomic) {
+        (AccessKind::Read, false) => "read",
+        (AccessKind::Write, false) => "write",
+        (AccessKind::Read, true) => "atomic read",
+        (AccessKind::Write, true) => "atomic write",
+    }
+}
+
+fn bytes(count: u64) -> String {
+    if count == 1 {
+        "1 byte".to_owned()
+    } else {
+        format!("{count} bytes")
+    }
+}
+
+fn line(frame: &Frame) -> String {
+    match &frame.place {
+        Some(place) => format!("{} at {}", frame.name(), at(place)),
+        None if frame.function.is_some() => format!("{} in {}", frame.name(), frame.module_name()),
+        None => frame.name(),
+    }
+}
+
+fn at(place: &Place) -> String {
+    if place.column == 0 {
+        format!("{}:{}", place.file, place.line)
+    } else {
+        format!("{}:{}:{}", place.file, place.line, place.column)
+    }
+}
+
+fn stack(text: &mut String, frames: &[Frame]) {
+    for frame in frames.iter().take(FRAMES) {
+        let _ = write!(text, "\n    {}", line(frame));
+    }
+    if frames.len() > FRAMES {
+        let _ = write!(text, "\n    … and {} more", frames.len() - FRAMES);
+    }
+}
+
+/// "4 bytes of global `counter`"
+fn what(finding: &Finding) -> String {
+    let size = bytes(u64::from(finding.bytes));
+    match &finding.memory {
+        Memory::Global {
+            name,
+            offset: 0,
+            bytes,
+        } if *bytes == u64::from(finding.bytes) => format!("global `{name}`"),
+        Memory::Global { name, offset, .. } => {
+            format!("global `{name}`, {size} at offset {offset}")
+        }
+        Memory::Heap { offset, bytes, .. } => {
+            format!("a heap block of {bytes}, {size} at offset {offset}")
+        }
+        Memory::Mapped { offset, bytes, .. } => {
+            format!("a mapping of {bytes}, {size} at offset {offset}")
+        }
+        Memory::ThreadStack { thread } => {
+            format!("the stack of {}, {size}", finding.thread_name(*thread))
+        }
+        Memory::Unknown => size,
+    }
+}
+
+/// The sources read so far.
+#[derive(Default)]
+struct Sources(HashMap<String, Option<String>>);
+
+impl Sources {
+    fn get(&mut self, path: &str) -> Option<&str> {
+        let known = self
+            .0
+            .entry(path.to_owned())
+            .or_insert_with(|| std::fs::read_to_string(path).ok());
+        known.as_deref()
+    }
+}
+
+/// The bytes of the statement that a place is in, on its line.
+fn span(source: &str, place: &Place) -> Option<std::ops::Range<usize>> {
+    let mut start = 0;
+    for _ in 1..place.line {
+        start += source.get(start..)?.find('\n')? + 1;
+    }
+    let text = source.get(start..)?.lines().next()?;
+    // The column is where the compiler says the access is, often an operator in mid-statement.
+    let column = (place.column as usize).saturating_sub(1);
+    let ends = [';', '{', '}'];
+    let before = text.get(..column).unwrap_or_default();
+    let from = before.rfind(ends).map_or(0, |at| at + 1);
+    let to = text
+        .get(column..)?
+        .find(ends)
+        .map_or(text.len(), |at| column + at);
+    let statement = &text[from..to];
+    let from = from + statement.len() - statement.trim_start().len();
+    let length = statement.trim().len();
+    if length == 0 {
+        let whole = text.trim();
+        let from = text.len() - text.trim_start().len();
+        return Some(start + from..start + from + whole.len());
+    }
+    Some(start + from..start + from + length)
+}
+
+fn label(finding: &Finding, at: usize) -> String {
+    let access = &finding.accesses[at];
+    let order = if at == 0 { "first" } else { "then" };
+    format!(
+        "{order}: {} by {}",
+        verb(access),
+        finding.thread_name(access.thread)
+    )
+}
+
+fn side_note(finding: &Finding, at: usize) -> String {
+    let access = &finding.accesses[at];
+    let mut text = format!(
+        "{} {} by {}",
+        if at == 0 { "the earlier" } else { "the later" },
+        verb(access),
+        finding.thread_name(access.thread)
+    );
+    if access.locks.is_empty() {
+        text.push_str(", holding no lock:");
+    } else {
+        let names: Vec<String> = access
+            .locks
+            .iter()
+            .map(|lock| {
+                let name = match &lock.name {
+                    Some(name) => format!("`{name}`"),
+                    None if lock.address == 0 => "one of many locks".to_owned(),
+                    None => format!("the lock at {:#x}", lock.address),
+                };
+                let shared = if lock.shared { " (shared)" } else { "" };
+                let taken = top(&lock.stack)
+                    .and_then(|frame| frame.place.as_ref())
+                    .map_or(String::new(), |place| {
+                        format!(" taken at {}", self::at(place))
+                    });
+                format!("{name}{shared}{taken}")
+            })
+            .collect();
+        let _ = write!(text, ", holding {}:", names.join(", "));
+    }
+    stack(&mut text, &access.stack);
+    text
+}
+
+fn notes(finding: &Finding) -> Vec<String> {
+    let mut notes = vec![side_note(finding, 0), side_note(finding, 1)];
+    for thread in &finding.threads {
+        if let Some(parent) = thread.parent {
+            let mut text = format!(
+                "{} was created by {}:",
+                finding.thread_name(thread.id),
+                finding.thread_name(parent)
+            );
+            stack(&mut text, &thread.stack);
+            notes.push(text);
+        }
+    }
+    let allocation = match &finding.memory {
+        Memory::Heap {
+            bytes: size,
+            thread,
+            stack,
+            ..
+        } => Some(("the block", "allocated", size, thread, stack)),
+        Memory::Mapped {
+            bytes: size,
+            thread,
+            stack,
+            ..
+        } => Some(("the mapping", "made", size, thread, stack)),
+        _ => None,
+    };
+    if let Some((what, done, size, thread, frames)) = allocation {
+        let mut text = format!(
+            "{what} of {} was {done} by {}:",
+            bytes(*size),
+            finding.thread_name(*thread)
+        );
+        stack(&mut text, frames);
+        notes.push(text);
+    }
+    notes
+}
+
+/// What the user can do next.
+fn help(finding: &Finding) -> String {
+    let [a, b] = &finding.accesses;
+    let common = a
+        .locks
+        .iter()
+        .any(|x| b.locks.iter().any(|y| x.address == y.address));
+    if a.atomic || b.atomic {
+        "one side is atomic, the other is not: make both atomic, or order them".to_owned()
+    } else if common {
+        "both hold the lock, but at least one only as a reader: write under the exclusive lock"
+            .to_owned()
+    } else if a.locks.is_empty() && b.locks.is_empty() {
+        "protect both accesses with the same lock, make them atomic, or order them by join or message"
+            .to_owned()
+    } else {
+        "the two sides hold no common lock: take the same one on both".to_owned()
+    }
+}
+
+/// The report of one finding. `color`: for a terminal.
+pub fn render(finding: &Finding, color: bool) -> String {
+    let title = format!("data race on {}", what(finding));
+    let mut sources = Sources::default();
+    let places: Vec<Option<Place>> = finding
+        .accesses
+        .iter()
+        .map(|access| top(&access.stack).and_then(|frame| frame.place.clone()))
+        .collect();
+    let texts: Vec<Option<String>> = places
+        .iter()
+        .map(|place| sources.get(&place.as_ref()?.file).map(str::to_owned))
+        .collect();
+    let mut elements: Vec<Element<'_>> = Vec::new();
+    let same_file = match (&places[0], &places[1]) {
+        (Some(a), Some(b)) => a.file == b.file,
+        _ => false,
+    };
+    let mut snippets: Vec<(usize, Vec<usize>)> = Vec::new();
+    if same_file {
+        snippets.push((1, vec![1, 0]));
+    } else {
+        snippets.extend([(1, vec![1]), (0, vec![0])]);
+    }
+    for (owner, sides) in snippets {
+        let (Some(place), Some(text)) = (&places[owner], &texts[owner]) else {
+            continue;
+        };
+        let mut snippet = Snippet::source(text.as_str()).path(place.file.as_str());
+        for side in sides {
+            let kind = if side == 1 {
+                AnnotationKind::Primary
+            } else {
+                AnnotationKind::Context
+            };
+            if let Some(span) = places[side].as_ref().and_then(|place| span(text, place)) {
+                snippet = snippet.annotation(kind.span(span).label(label(finding, side)));
+            }
+        }
+        elements.push(snippet.into());
+    }
+    for note in notes(finding) {
+        elements.push(Level::NOTE.message(note).into());
+    }
+    elements.push(Level::HELP.message(help(finding)).into());
+    let group: Group<'_> = Level::ERROR
+        .primary_title(title)
+        .id(finding.id.as_str())
+        .elements(elements);
+    let renderer = if color {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    renderer.render(&[group])
+}
