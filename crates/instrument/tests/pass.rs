@@ -1,0 +1,128 @@
+//! What the passes do to small modules: every kind of access, every reason to skip, the calling context.
+//!
+//! Each file of `tests/pass` is a module with instructions in comments:
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `; RUN early` | the passes: `early`, `late`, `early,late` |
+//! | `; HOT file` | hot checks, as IR |
+//! | `; EXPECT text` | a line of the result contains `text`; in this order |
+//! | `; NEVER text` | no line does |
+//! | `; COUNT n text` | so many lines do |
+//! | `; STAT n name` | the pass counted `name` so often; names that are not listed were not counted |
+//!
+//! LLVM's verifier looks at every result.
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn plugin() -> PathBuf {
+    let test = std::env::current_exe().expect("the test has a path");
+    let directory = test.parent().expect("the test is in a directory");
+    let name = "libfootrace_instrument.so";
+    [directory.join(name), directory.with_file_name(name)]
+        .into_iter()
+        .find(|path| path.exists())
+        .expect("cargo builds the plugin before its tests")
+}
+
+fn run(command: &mut Command) -> (String, String) {
+    let output = command
+        .output()
+        .expect("LLVM 22 is installed: apt-get install llvm-22");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}: {said}");
+    (String::from_utf8_lossy(&output.stdout).into_owned(), said)
+}
+
+fn check(path: &Path) {
+    let source = std::fs::read_to_string(path).expect("the test file is there");
+    let name = path.display();
+    let words = |key: &'static str| {
+        source.lines().filter_map(move |line| {
+            line.strip_prefix("; ")?
+                .strip_prefix(key)?
+                .strip_prefix(' ')
+        })
+    };
+    let passes: Vec<String> = words("RUN")
+        .flat_map(|list| list.split(','))
+        .map(|pass| format!("footrace-{pass},verify"))
+        .collect();
+    assert!(!passes.is_empty(), "{name}: no RUN line");
+    let mut command = Command::new("opt-22");
+    command
+        .arg(format!("-load-pass-plugin={}", plugin().display()))
+        .arg(format!("-passes={}", passes.join(",")))
+        .args(["-S", "-o", "-"])
+        .arg(path)
+        .env("FOOTRACE_STATS", "1")
+        .env_remove("FOOTRACE_PLACEMENT")
+        .env_remove("FOOTRACE_HOT");
+    for hot in words("HOT") {
+        let bitcode = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(hot)
+            .with_extension("bc");
+        run(Command::new("llvm-as-22")
+            .arg(path.with_file_name(hot))
+            .arg("-o")
+            .arg(&bitcode));
+        command.env("FOOTRACE_HOT", bitcode);
+    }
+    let (result, said) = run(&mut command);
+    let mut lines = result.lines();
+    for text in words("EXPECT") {
+        assert!(
+            lines.any(|line| line.contains(text)),
+            "{name}: `{text}` is missing, or not in this order, in\n{result}"
+        );
+    }
+    for text in words("NEVER") {
+        assert!(
+            !result.contains(text),
+            "{name}: `{text}` should not be in\n{result}"
+        );
+    }
+    for text in words("COUNT") {
+        let (count, text) = text.split_once(' ').expect("COUNT n text");
+        let found = result.lines().filter(|line| line.contains(text)).count();
+        assert_eq!(count.parse(), Ok(found), "{name}: `{text}` in\n{result}");
+    }
+    let mut stats: Vec<String> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("footrace:"))
+        .map(|line| line.trim().to_owned())
+        .filter(|line| !line.ends_with(" functions") && !line.ends_with(" call sites"))
+        .collect();
+    let mut expected: Vec<String> = words("STAT").map(str::to_owned).collect();
+    if !expected.is_empty() {
+        stats.sort();
+        expected.sort();
+        assert_eq!(stats, expected, "{name}\n{result}");
+    }
+}
+
+macro_rules! tests {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            let file = concat!(stringify!($name), ".ll");
+            check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pass").join(file));
+        })*
+
+        #[test]
+        fn no_file_is_forgotten() {
+            let listed = [$(concat!(stringify!($name), ".ll"), )* "hot_checks.ll"];
+            let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pass");
+            for entry in std::fs::read_dir(directory).expect("the directory is there") {
+                let name = entry.expect("an entry").file_name();
+                assert!(listed.contains(&name.to_str().unwrap_or_default()), "{name:?}");
+            }
+        }
+    };
+}
+
+tests! {
+    scalars vectors aggregates memory_intrinsics masked x86 atomics fences
+    skip_stack skip_constant skip_thread_local skip_covered skip_segment
+    byval variadic policy note context context_slow hot locations
+}

@@ -1,0 +1,18 @@
+; Hot checks become part of the module; the others stay the runtime's.
+; RUN early
+; HOT hot_checks.ll
+; EXPECT define void @f
+; EXPECT call void @__footrace_read4(ptr %p)
+; EXPECT call void @__footrace_write4(ptr %p)
+; EXPECT define internal void @__footrace_read4(ptr
+; EXPECT call void @__footrace_read4_slow(ptr %p)
+; EXPECT alwaysinline
+; COUNT 1 declare void @__footrace_write4(ptr
+; COUNT 0 noinline
+define void @f(ptr %p, ptr %q) {
+  %a = load i32, ptr %p, align 4
+  call void @g()
+  store i32 %a, ptr %p, align 4
+  ret void
+}
+declare void @g()
