@@ -9,6 +9,8 @@ mod pages;
 mod rule;
 mod span;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 pub use cell::{Cell, Epoch};
 pub use depot::Depot;

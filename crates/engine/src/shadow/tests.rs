@@ -1,0 +1,250 @@
+//! Every short history of one location, against a model that remembers all of it.
+
+use alloc::vec::Vec;
+use event::{AccessKind, Site, Tid};
+
+use super::{Cell, Conflict, Depot, DjitRule, FastTrackRule, Location, Memo, Rule, Touch};
+use crate::clock::{Published, ThreadClock};
+use crate::sync::HappensBefore;
+
+const THREADS: usize = 3;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Access {
+        thread: usize,
+        kind: AccessKind,
+        mask: u8,
+        atomic: bool,
+    },
+    /// What the first did so far happens before what the second does from now on.
+    Pass(usize, usize),
+    /// The bytes become fresh.
+    Clear(u8),
+}
+
+/// A byte's accesses, all of them: thread, its count of accesses then, write?, atomic?
+#[derive(Default)]
+struct Model {
+    bytes: [Vec<(usize, u32, bool, bool)>; 8],
+    /// How many accesses of each thread each thread knows.
+    known: [[u32; THREADS]; THREADS],
+    racy: u8,
+}
+
+impl Model {
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Access {
+                thread,
+                kind,
+                mask,
+                atomic,
+            } => {
+                self.known[thread][thread] += 1;
+                let write = kind == AccessKind::Write;
+                for byte in (0..8).filter(|b| mask >> b & 1 != 0) {
+                    let races = self.bytes[byte].iter().any(|&(other, count, w, a)| {
+                        other != thread
+                            && (w || write)
+                            && !(a && atomic)
+                            && self.known[thread][other] < count
+                    });
+                    self.racy |= u8::from(races) << byte;
+                    self.bytes[byte].push((thread, self.known[thread][thread], write, atomic));
+                }
+            }
+            Step::Pass(from, to) => {
+                for t in 0..THREADS {
+                    self.known[to][t] = self.known[to][t].max(self.known[from][t]);
+                }
+            }
+            Step::Clear(mask) => {
+                for byte in (0..8).filter(|b| mask >> b & 1 != 0) {
+                    self.bytes[byte].clear();
+                }
+            }
+        }
+    }
+}
+
+/// The location under test, with a world around it that outlives one history.
+struct World {
+    order: HappensBefore,
+    depot: Depot,
+    main: ThreadClock,
+    site: u32,
+}
+
+impl World {
+    fn new() -> World {
+        let order = HappensBefore::default();
+        let main = order.root(Tid(0));
+        World {
+            order,
+            depot: Depot::new(),
+            main,
+            site: 0,
+        }
+    }
+
+    /// The bytes that race, after each step.
+    fn run<R: Rule>(&mut self, steps: &[Step]) -> Vec<u8> {
+        let location = Location::new();
+        let mut threads: Vec<(ThreadClock, Memo)> = (0..THREADS)
+            .map(|t| {
+                (
+                    self.order.fork(&mut self.main, Tid(1 + t as u32)),
+                    Memo::default(),
+                )
+            })
+            .collect();
+        let mut racy = 0;
+        let mut verdicts = Vec::new();
+        let mut found: Vec<Conflict> = Vec::new();
+        for &step in steps {
+            match step {
+                Step::Access {
+                    thread,
+                    kind,
+                    mask,
+                    atomic,
+                } => {
+                    let (clock, memo) = &mut threads[thread];
+                    let now = clock.epoch();
+                    let redundant = location.is_redundant(now, kind, mask)
+                        || location.is_settled(memo, now, kind, mask);
+                    if atomic || !redundant {
+                        // Few sites, so that there are accesses to merge.
+                        self.site = (self.site + 1) % 3;
+                        let (epoch, number) = clock.stamp(self.order.slots(), Site(self.site / 2));
+                        let touch = Touch {
+                            cell: Cell::new(epoch, kind, mask, number),
+                            atomic,
+                            record: true,
+                        };
+                        location.touch::<R>(&self.depot, clock, memo, touch, &mut found);
+                        for conflict in found.drain(..) {
+                            assert_ne!(conflict.old.slot(), clock.slot(), "{steps:?}");
+                            racy |= conflict.mask;
+                        }
+                    }
+                }
+                Step::Pass(from, to) => {
+                    let mut published = Published::new();
+                    published.replace(threads[from].0.publish(self.order.slots()));
+                    threads[to].0.learn(&published);
+                }
+                Step::Clear(mask) => {
+                    location.clear(&self.depot, mask);
+                }
+            }
+            verdicts.push(racy);
+        }
+        location.clear(&self.depot, 0xFF);
+        assert!(location.is_untouched());
+        for (clock, memo) in &mut threads {
+            memo.flush(&self.depot);
+            self.order.end(clock);
+            self.order.join(&mut self.main, clock);
+        }
+        assert!(self.depot.is_empty(), "{steps:?} leaves something behind");
+        verdicts
+    }
+}
+
+/// All histories of `length` steps, the first of which is thread 0's (the others are the same but for names).
+fn exhaust(alphabet: &[Step], length: usize) -> u64 {
+    let mut world = World::new();
+    let mut digits = alloc::vec![0usize; length];
+    let mut histories = 0;
+    loop {
+        let steps: Vec<Step> = digits.iter().map(|&d| alphabet[d]).collect();
+        if matches!(steps[0], Step::Access { thread: 0, .. }) {
+            let mut model = Model::default();
+            let expected: Vec<u8> = steps
+                .iter()
+                .map(|&step| {
+                    model.step(step);
+                    model.racy
+                })
+                .collect();
+            assert_eq!(
+                world.run::<FastTrackRule>(&steps),
+                expected,
+                "fasttrack {steps:?}"
+            );
+            assert_eq!(world.run::<DjitRule>(&steps), expected, "djit {steps:?}");
+            histories += 1;
+        }
+        let mut at = 0;
+        loop {
+            digits[at] += 1;
+            if digits[at] < alphabet.len() {
+                break;
+            }
+            digits[at] = 0;
+            at += 1;
+            if at == length {
+                return histories;
+            }
+        }
+    }
+}
+
+fn alphabet(masks: &[u8], atomics: &[bool], passes: &[(usize, usize)], clears: &[u8]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for thread in 0..THREADS {
+        for kind in [AccessKind::Read, AccessKind::Write] {
+            for &mask in masks {
+                for &atomic in atomics {
+                    steps.push(Step::Access {
+                        thread,
+                        kind,
+                        mask,
+                        atomic,
+                    });
+                }
+            }
+        }
+    }
+    steps.extend(passes.iter().map(|&(from, to)| Step::Pass(from, to)));
+    steps.extend(clears.iter().map(|&mask| Step::Clear(mask)));
+    steps
+}
+
+const ALL: &[(usize, usize)] = &[(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
+
+#[test]
+fn short_histories_of_everything() {
+    exhaust(
+        &alphabet(&[0x0F, 0x3C, 0xFF], &[false, true], ALL, &[0x0F, 0xFF]),
+        3,
+    );
+}
+
+#[test]
+fn longer_histories_of_groups_of_bytes() {
+    exhaust(
+        &alphabet(
+            &[0x0F, 0x3C, 0xFF],
+            &[false],
+            &[(0, 1), (1, 2), (2, 0)],
+            &[0x0F],
+        ),
+        4,
+    );
+}
+
+#[test]
+fn longest_histories_of_one_group() {
+    exhaust(&alphabet(&[0xFF], &[false], ALL, &[]), 6);
+}
+
+#[test]
+fn histories_with_atomics() {
+    exhaust(
+        &alphabet(&[0xFF], &[false, true], &[(0, 1), (1, 2), (2, 0)], &[0xFF]),
+        5,
+    );
+}
