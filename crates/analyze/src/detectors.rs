@@ -1,6 +1,9 @@
 //! The table of detectors: a new one is a new line here, and everything else (the command line, the
 //! tests that compare with the oracle, the figures) finds it.
 
+use engine::literace::LiteRace;
+use engine::pacer::Pacer;
+use engine::rex::{Locks, OwnThread, Rex, Trie};
 use engine::{Detector, Djit, FastTrack};
 use std::fmt;
 
@@ -11,11 +14,17 @@ pub struct Options {
     pub rate: f64,
     /// Samplers: where their choices come from.
     pub seed: u64,
+    /// The trace has marks, see [`marked`](crate::marked): Pacer's sampling periods are those, whatever the rate.
+    pub marked: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { rate: 1.0, seed: 0 }
+        Options {
+            rate: 1.0,
+            seed: 0,
+            marked: false,
+        }
     }
 }
 
@@ -24,7 +33,7 @@ impl Default for Options {
 pub enum Promise {
     /// Every byte that races, and no other.
     Exact,
-    /// No byte that does not race; the same as `Exact` at rate 1.
+    /// No byte that does not race; the same as `Exact` at rate 1 if the trace has no marks.
     Sampled,
     /// No byte that does not race.
     Sound,
@@ -92,4 +101,14 @@ table! {
         "vector clocks for reads and writes (Pacer's GENERIC)";
     "fasttrack", Exact, |_| FastTrack::default(),
         "epochs, and vectors for concurrent reads";
+    "rex", Exact, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Order)),
+        "fasttrack without the accesses that a thread repeats before it releases";
+    "rex-lockset", Sound, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Held)),
+        "the same across locks, if the same ones are held: may miss races";
+    "rex-paper", Sound, |_| Rex::new(FastTrack::default(), Trie::new(Locks::Order)),
+        "fasttrack behind the filter as published: may miss races";
+    "pacer", Sampled, |o| Pacer::new((!o.marked).then_some(o.rate), o.seed),
+        "fasttrack in sampling periods, by --rate and --seed or by marks in the trace";
+    "literace", Sound, |o| LiteRace::new(FastTrack::default(), o.seed),
+        "fasttrack on functions that are new to a thread, and a sample of the others";
 }

@@ -17,4 +17,4 @@ pub mod show;
 pub use bytes::ByteSet;
 pub use detectors::Options;
 pub use report::{Moment, Report, Shadow, Side, Stats, UniqueRace};
-pub use run::{Failure, analyze};
+pub use run::{Failure, analyze, marked};

@@ -81,6 +81,16 @@ pub fn analyze<R: BufRead>(
     (Some(report), first.end.map_err(Failure::Trace))
 }
 
+/// Does the trace say which parts of it are sampling periods? Looks for the first mark, up to the first error.
+pub fn marked<R: BufRead>(mut reader: Reader<R>) -> bool {
+    while let Ok(Some(event)) = reader.next_event() {
+        if matches!(event.op, Op::SampleBegin | Op::SampleEnd) {
+            return true;
+        }
+    }
+    false
+}
+
 struct Pass<'a, R> {
     reader: &'a mut Reader<R>,
 }

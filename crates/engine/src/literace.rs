@@ -13,7 +13,7 @@
 //! are: there is no guarantee. Memory is that of a full check: nothing is discarded.
 
 use crate::atomic_bytes::AtomicBytes;
-use crate::detector::{Access, AtomicOp, Counters, Detector, Hint, Sink, SyncOp};
+use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Sink, SyncOp};
 use crate::random::Random;
 use alloc::vec::Vec;
 use event::{AccessKind, Addr, Elements, Func, Site, Tid};
@@ -234,6 +234,10 @@ impl<D: Detector> Detector for LiteRace<D> {
 
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>) {
         self.inner.sync(&mut thread.inner, op, races);
+    }
+
+    fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
+        self.inner.shadow(f);
     }
 
     fn hint(&self, thread: &mut Self::Thread, hint: Hint) {

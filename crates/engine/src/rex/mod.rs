@@ -68,7 +68,7 @@ pub use own::OwnThread;
 pub use trie::Trie;
 
 use crate::atomic_bytes::{AtomicBytes, hull};
-use crate::detector::{Access, AtomicOp, Counters, Detector, Hint, Sink, SyncOp};
+use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Sink, SyncOp};
 use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 use generations::Generations;
 
@@ -361,6 +361,10 @@ impl<D: Detector, R: Redundancy> Detector for Rex<D, R> {
             SyncOp::Receive(_) | SyncOp::Depart(_) => return,
         };
         self.rule.step(&mut thread.own, step);
+    }
+
+    fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
+        self.inner.shadow(f);
     }
 
     fn hint(&self, thread: &mut Self::Thread, hint: Hint) {
