@@ -121,6 +121,8 @@ struct Work<'a, R> {
     thread: &'a mut PreciseThread,
     kind: AccessKind,
     atomic: bool,
+    /// Made earlier than it is checked: atomic objects that it overwrote then are gone already.
+    late: bool,
     site: Site,
 }
 
@@ -172,7 +174,7 @@ impl<'a, R: Rule> Work<'a, R> {
             &mut thread.found,
         );
         thread.counts.add(touched.rule);
-        if touched.overwritten != 0 {
+        if touched.overwritten != 0 && !self.late {
             self.order.overwrite(word, touched.overwritten);
         }
         if !self.thread.found.is_empty() {
@@ -206,6 +208,23 @@ impl<'a, R: Rule> Work<'a, R> {
             }
             found => found,
         }
+    }
+
+    fn elements(&mut self, elements: Elements, races: Sink<'_>) {
+        let elem = u64::from(elements.elem);
+        if elements.stride <= 1 {
+            let start = elements.lo.checked_mul(elem);
+            if let Some(start) = start.and_then(|offset| elements.base.0.checked_add(offset)) {
+                let len = elements.len().saturating_mul(elem);
+                self.bytes(Addr(start), len, races);
+            }
+            return;
+        }
+        words(elements, |word, mask| {
+            if let Some(page) = self.page(word) {
+                self.word(&page[word_of(word)], word, mask, races);
+            }
+        });
     }
 
     fn bytes(&mut self, addr: Addr, len: u64, races: Sink<'_>) {
@@ -284,6 +303,7 @@ impl<R: Rule> Shadow<R> {
             thread,
             kind,
             atomic: false,
+            late: false,
             site,
         }
     }
@@ -326,19 +346,46 @@ impl<R: Rule> Shadow<R> {
         site: Site,
         races: Sink<'_>,
     ) {
+        self.work(order, thread, kind, site)
+            .elements(elements, races);
+    }
+
+    /// As [`Shadow::range`], for an access that was made earlier in the thread's current epoch.
+    pub(crate) fn late_range(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        elements: Elements,
+        site: Site,
+        races: Sink<'_>,
+    ) {
         let mut work = self.work(order, thread, kind, site);
-        let elem = u64::from(elements.elem);
-        if elements.stride <= 1 {
-            let start = elements.lo.checked_mul(elem);
-            if let Some(start) = start.and_then(|offset| elements.base.0.checked_add(offset)) {
-                let len = elements.len().saturating_mul(elem);
-                work.bytes(Addr(start), len, races);
-            }
-            return;
-        }
+        work.late = true;
+        work.elements(elements, races);
+    }
+
+    /// The checking half of [`Shadow::atomic`].
+    pub(crate) fn atomic_bytes(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        (addr, len): (Addr, u64),
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let mut work = self.work(order, thread, kind, site);
+        work.atomic = true;
+        work.bytes(addr, len, races);
+    }
+
+    /// The bytes of `elements`, fresh until now, have the history that `from` has.
+    pub(crate) fn settle(&self, elements: Elements, from: &Location) {
+        let history = from.history(&self.depot);
         words(elements, |word, mask| {
-            if let Some(page) = work.page(word) {
-                work.word(&page[word_of(word)], word, mask, races);
+            if let Some(page) = self.pages.touch(word) {
+                page[word_of(word)].absorb(&self.depot, &history, mask);
             }
         });
     }

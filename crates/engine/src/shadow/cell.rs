@@ -145,6 +145,11 @@ impl Cell {
         }
     }
 
+    /// The same access with only the bytes of `mask`; [`Cell::EMPTY`] if none is left.
+    pub(super) const fn only(self, mask: u8) -> Cell {
+        self.without(!mask)
+    }
+
     #[inline]
     pub(super) const fn is_empty(self) -> bool {
         self.0 == 0

@@ -242,6 +242,47 @@ impl Location {
         self.unlock([first, second]);
     }
 
+    /// All accesses remembered, and whether each is atomic.
+    pub(crate) fn history(&self, depot: &Depot) -> Vec<(Cell, bool)> {
+        let mut all = Vec::new();
+        self.each(depot, |cell, atomic| all.push((cell, atomic)));
+        all
+    }
+
+    /// Takes over the accesses of another location's `history` for the bytes of `mask`, which are fresh here.
+    pub(crate) fn absorb(&self, depot: &Depot, history: &[(Cell, bool)], mask: u8) {
+        if history.is_empty() {
+            return;
+        }
+        let first = self.lock();
+        let second = Cell(self.cells[1].load(Ordering::Relaxed));
+        if first.is_empty() && history.len() <= 2 && history.iter().all(|&(_, atomic)| !atomic) {
+            let cell = |i: usize| history.get(i).map_or(Cell::EMPTY, |old| old.0.only(mask));
+            return self.unlock([cell(0), cell(1)]);
+        }
+        let (index, mut all) = match first.as_extended() {
+            Some(index) => (Some(index), core::mem::take(&mut *depot.get(index).lock())),
+            None => {
+                let mut all = Extended::default();
+                all.insert(first, false);
+                all.insert(second, false);
+                (None, all)
+            }
+        };
+        for &(cell, atomic) in history {
+            all.insert(cell.only(mask), atomic);
+        }
+        match (all.inline(), index) {
+            (Some(cells), None) => self.unlock(cells),
+            (_, index) => {
+                let index = index.unwrap_or_else(|| depot.take());
+                let mut extended = depot.get(index).lock();
+                *extended = all;
+                self.put_back(depot, index, &mut extended);
+            }
+        }
+    }
+
     /// Swaps LOCKED into the first cell and returns what was there.
     #[inline]
     fn lock(&self) -> Cell {

@@ -184,6 +184,9 @@ impl Footprint for BitSet {
     fn contains(&self, i: u64) -> bool {
         self.word(i / 64) >> (i % 64) & 1 != 0
     }
+    fn includes(&self, more: Strided) -> bool {
+        more.indices().all(|i| self.contains(i))
+    }
     fn finer(&self, ratio: u64) -> Option<Self> {
         let mut finer = BitSet::default();
         self.runs(&mut |first, last| {

@@ -24,6 +24,8 @@ pub trait Footprint: Clone + Default + Send {
     fn period(&self, n: u64) -> u64;
     /// Is `i` in the set?
     fn contains(&self, i: u64) -> bool;
+    /// Is all of `more` in the set?
+    fn includes(&self, more: Strided) -> bool;
     /// The same bytes in elements that are `ratio` times smaller, if that has a representation.
     fn finer(&self, ratio: u64) -> Option<Self>;
 }

@@ -147,12 +147,12 @@ impl Partition for Labels {
     fn singles(&self, n: u64) -> u64 {
         if self.is_fine() { n } else { 0 }
     }
-    fn is_precise_for<F: Footprint>(&self, f: &F, _n: u64) -> bool {
-        self.is_fine()
-            || self
-                .met(f)
-                .iter()
-                .all(|cut| cut.inside == self.sizes[cut.label as usize])
+    fn keeps<F: Footprint>(&self, f: &F, _n: u64) -> Option<Rule> {
+        if self.is_fine() {
+            return Some(Rule::FineFine);
+        }
+        let whole = |cut: &Cut| cut.inside == self.sizes[cut.label as usize];
+        self.met(f).iter().all(whole).then_some(Rule::PartsKept)
     }
     fn refine<F: Footprint>(&mut self, f: &F, n: u64, shadow: &mut dyn Shadow) -> Rule {
         if self.is_fine() {
@@ -194,10 +194,8 @@ impl Partition for Labels {
         self.chunks = Vec::new();
         self.sizes = Vec::new();
     }
-    fn each_part<F: Footprint>(&self, f: &F, _n: u64, g: &mut dyn FnMut(Part)) {
-        if self.is_fine() {
-            f.pieces(&mut |piece| piece.indices().for_each(&mut *g));
-        } else {
+    fn each_part<F: Footprint>(&self, f: &F, g: &mut dyn FnMut(Part)) {
+        if !self.is_fine() {
             self.met(f).iter().for_each(|cut| g(u64::from(cut.label)));
         }
     }

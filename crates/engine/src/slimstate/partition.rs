@@ -35,15 +35,16 @@ pub trait Partition: Clone + Send + Sync + core::fmt::Display {
     /// The first `i` elements have a part each (`PREFIX(i)`; `FINE` says `n`), and accesses to this array
     /// are committed at once if there are any, as the paper does.
     fn singles(&self, n: u64) -> u64;
-    /// Is `f` a union of parts?
-    fn is_precise_for<F: Footprint>(&self, f: &F, n: u64) -> bool;
+    /// Is `f` a union of parts? Then `refine` would change nothing, by the rule returned.
+    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<Rule>;
     /// `refine(P, f)`: a refinement of this partition that is sufficiently precise for `f`, and the same
     /// if this one is already. `shadow` is told what becomes of `T`. Returns the rule's name.
     fn refine<F: Footprint>(&mut self, f: &F, n: u64, shadow: &mut dyn Shadow) -> Rule;
     /// To `FINE`, whatever it is now.
     fn refine_to_fine(&mut self, n: u64, shadow: &mut dyn Shadow);
-    /// Calls `g` once with each part of `f`, for which the partition must be sufficiently precise.
-    fn each_part<F: Footprint>(&self, f: &F, n: u64, g: &mut dyn FnMut(Part));
+    /// Calls `g` once with each part of `f`, for which the partition must be sufficiently precise,
+    /// except for those of single elements.
+    fn each_part<F: Footprint>(&self, f: &F, g: &mut dyn FnMut(Part));
     /// Calls `g` with the members of part `p`, ascending, as strided ranges.
     fn members(&self, p: Part, n: u64, g: &mut dyn FnMut(Strided));
     /// The same parts for elements that are `ratio` times smaller (single elements stay single), if
@@ -82,8 +83,9 @@ impl core::fmt::Display for Mode {
 }
 
 impl Mode {
-    /// The parts that make up one evenly spaced piece of a footprint, themselves evenly spaced.
-    fn parts_of(self, f: Strided, n: u64) -> Strided {
+    /// The parts that make up one evenly spaced piece of a footprint, themselves evenly spaced; no
+    /// single elements.
+    fn parts_of(self, f: Strided) -> Strided {
         let (b, e, k) = (f.first(), f.last(), f.step());
         match self {
             Mode::Coarse => Strided::one(0),
@@ -92,8 +94,8 @@ impl Mode {
             // A piece of a union of classes visits each of its classes at least once; those below
             // `s` stand for all.
             Mode::Stride(s) => Strided::new(b, e.min(s - 1), k),
-            Mode::Prefix(i) if e >= i && i + 1 < n => Strided::run(b.min(i), i),
-            Mode::Prefix(_) | Mode::Fine => f,
+            Mode::Prefix(i) if e >= i => Strided::one(i),
+            Mode::Prefix(_) | Mode::Fine => Strided::EMPTY,
         }
     }
 
@@ -160,8 +162,9 @@ impl Partition for Mode {
             _ => 0,
         }
     }
-    fn is_precise_for<F: Footprint>(&self, f: &F, n: u64) -> bool {
-        self.table(f, n).0 == *self
+    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<Rule> {
+        let (new, rule) = self.table(f, n);
+        (new == *self).then_some(rule)
     }
     fn refine<F: Footprint>(&mut self, f: &F, n: u64, shadow: &mut dyn Shadow) -> Rule {
         let (new, rule) = self.table(f, n);
@@ -171,10 +174,10 @@ impl Partition for Mode {
     fn refine_to_fine(&mut self, n: u64, shadow: &mut dyn Shadow) {
         self.change(Mode::Fine, n, shadow);
     }
-    fn each_part<F: Footprint>(&self, f: &F, n: u64, g: &mut dyn FnMut(Part)) {
+    fn each_part<F: Footprint>(&self, f: &F, g: &mut dyn FnMut(Part)) {
         let mut beyond = 0;
         f.pieces(&mut |piece| {
-            for p in self.parts_of(piece, n).indices() {
+            for p in self.parts_of(piece).indices() {
                 // Pieces ascend, so parts do, and two pieces of one part are met in a row.
                 if p >= beyond {
                     g(p);

@@ -199,6 +199,9 @@ impl Footprint for Strided {
     fn contains(&self, i: u64) -> bool {
         Strided::contains(*self, i)
     }
+    fn includes(&self, more: Strided) -> bool {
+        Strided::includes(*self, more)
+    }
     fn finer(&self, ratio: u64) -> Option<Self> {
         if Strided::is_empty(*self) || ratio == 1 {
             return Some(*self);

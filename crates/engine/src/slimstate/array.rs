@@ -1,0 +1,523 @@
+//! An array's shadow: its partition `P`, its shadow locations `T`, and how footprints are committed to them.
+//!
+//! # Where the locations are
+//!
+//! `T` holds a [`Location`] for each part of several elements. Elements with a location of their own (`FINE`, the first
+//! `i` of `PREFIX(i)`) have it where memory outside of arrays has it, in the byte-exact [`Shadow`] by address: a fine array costs what
+//! FastTrack's costs, accesses to it need no lock, and several small elements share an 8-byte location.
+//! An access that fits no element size is no problem there either.
+//!
+//! # Who may touch what
+//!
+//! | field | by whom |
+//! |---|---|
+//! | `start`, `end` | set before the directory names the entry, then fixed |
+//! | `flags`, `singles_end` | read by all without a lock; changed under the write lock. They only ever gain: an access that sees an old value takes the longer way |
+//! | `body` | commits hold it shared: locations lock themselves, so commits of disjoint or equal parts run side by side; a refinement, which most arrays see a few times in their life, holds it alone |
+//! | `granules`, `pending` | counts of the directory's granules and of the threads' footprints that name this array; at zero the entry is used again |
+//!
+//! A commit first tries under the shared lock: if `P` is sufficiently precise, it stays as it is and the commit is done.
+//! Else it comes back alone, refines, and goes on shared (the lock is downgraded, so nobody refines in between). That is the paper's optimistic
+//! control with the roles of retry and wait exchanged: a thread waits only while another one
+//! refines the very same array.
+
+use super::directory::granules_of;
+use super::footprint::Footprint;
+use super::ground::{Ground, Manner};
+use super::partition::{Partition, Shadow as Refined};
+use super::trail::Trail;
+use super::{Rule, Strided};
+use crate::lock::Relax;
+use crate::shadow::{Depot, Location, words};
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+use core::ops::Range;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, fence};
+use event::{AccessKind, Addr, Elements, Site};
+
+/// Number of an array in the table of arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct ArrayId(NonZeroU32);
+
+impl ArrayId {
+    /// 0 is no array.
+    pub(super) const fn new(number: u32) -> Option<Self> {
+        match NonZeroU32::new(number) {
+            Some(number) => Some(ArrayId(number)),
+            None => None,
+        }
+    }
+    pub(super) const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+/// Some of its memory belongs to another block by now.
+pub(super) const STALE: u32 = 1;
+/// Some elements are single: PREFIX or FINE.
+pub(super) const SINGLES: u32 = 2;
+/// It was accessed atomically: plain writes put an end to atomic objects.
+pub(super) const ATOMICS: u32 = 4;
+
+/// The shadow of one array.
+pub(super) struct Array<P> {
+    /// First byte, and one past the last.
+    start: AtomicU64,
+    end: AtomicU64,
+    flags: AtomicU32,
+    /// Elements before this address are single.
+    singles_end: AtomicU64,
+    pub(super) granules: AtomicU64,
+    pub(super) pending: AtomicU32,
+    pub(super) body: RwLock<Body<P>>,
+}
+
+pub(super) type RwLock<T> = spin::rwlock::RwLock<T, Relax>;
+
+pub(super) struct Body<P> {
+    pub(super) bytes: Range<u64>,
+    /// log2 of the bytes in an element.
+    pub(super) shift: u8,
+    pub(super) partition: P,
+    pub(super) table: Vec<Location>,
+    /// The single elements' locations, by word, if some of the memory was given to another block while
+    /// this one may still be accessed or has footprints to be committed: the byte-exact shadow is the other block's then.
+    own: Option<Vec<Location>>,
+    /// Who allocated it.
+    pub(super) site: Site,
+    pub(super) freed: bool,
+    /// Is the entry in use?
+    pub(super) used: bool,
+}
+
+impl<P: Partition> Default for Array<P> {
+    fn default() -> Self {
+        Array {
+            start: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+            flags: AtomicU32::new(0),
+            singles_end: AtomicU64::new(0),
+            granules: AtomicU64::new(0),
+            pending: AtomicU32::new(0),
+            body: RwLock::new(Body {
+                bytes: 0..0,
+                shift: 0,
+                partition: P::coarse(1),
+                table: Vec::new(),
+                own: None,
+                site: Site(0),
+                freed: false,
+                used: false,
+            }),
+        }
+    }
+}
+
+impl<P: Partition> Body<P> {
+    /// Number of elements.
+    pub(super) fn n(&self) -> u64 {
+        (self.bytes.end - self.bytes.start) >> self.shift
+    }
+    /// Elements with a location of their own.
+    pub(super) fn singles(&self) -> u64 {
+        self.partition.singles(self.n())
+    }
+    pub(super) fn is_fine(&self) -> bool {
+        self.singles() == self.n()
+    }
+    /// The block is gone and nobody has a footprint of it.
+    pub(super) fn end(&mut self, depot: &Depot) {
+        self.used = false;
+        discard(&self.table, depot);
+        self.table = Vec::new();
+        if let Some(own) = self.own.take() {
+            discard(&own, depot);
+        }
+        self.partition = P::coarse(1);
+    }
+    /// The thread just wrote the whole block, from `site`: that supersedes all that its parts remember, so one
+    /// location will do if none is single. (The paper refines only, but its `[SS REFINE]` allows any change that
+    /// keeps each element's history.)
+    pub(super) fn coarsen(&mut self, site: Site, ground: &mut Ground<'_>) {
+        if self.singles() == 0 && self.table.len() > 1 {
+            self.partition = P::coarse(self.n());
+            discard(&self.table, ground.memory.depot());
+            let location = Location::new();
+            ground.touch(&location, Manner::plain(AccessKind::Write), site);
+            self.table = alloc::vec![location];
+        }
+    }
+    /// The elements of a strided range, as bytes of memory.
+    fn elements(&self, range: Strided, shift: u8) -> Elements {
+        Elements {
+            base: Addr(self.bytes.start),
+            elem: 1 << shift,
+            lo: range.first(),
+            hi: range.last() + 1,
+            stride: range.step(),
+        }
+    }
+}
+
+/// What changes when a partition is refined.
+struct Change<'a, 'g> {
+    table: &'a mut Vec<Location>,
+    own: Option<&'a mut Vec<Location>>,
+    base: u64,
+    shift: u8,
+    ground: &'a Ground<'g>,
+}
+
+fn copy(location: &Location, depot: &Depot) -> Location {
+    let copy = Location::new();
+    copy.absorb(depot, &location.history(depot), 0xFF);
+    copy
+}
+
+/// Forgets what is in the locations, so that the depot has no more of it.
+fn discard(table: &[Location], depot: &Depot) {
+    for location in table {
+        location.clear(depot, 0xFF);
+    }
+}
+
+impl Refined for Change<'_, '_> {
+    fn rebuild(&mut self, locations: u64, origin: &dyn Fn(u64) -> u64) {
+        let depot = self.ground.memory.depot();
+        let new = (0..locations)
+            .map(|x| copy(&self.table[origin(x) as usize], depot))
+            .collect();
+        let old = core::mem::replace(self.table, new);
+        discard(&old, depot);
+    }
+    fn grow(&mut self, origin: u64) {
+        let new = copy(&self.table[origin as usize], self.ground.memory.depot());
+        self.table.push(new);
+    }
+    fn single(&mut self, elements: Strided, origin: u64) {
+        if elements.is_empty() {
+            return;
+        }
+        let elements = Elements {
+            base: Addr(self.base),
+            elem: 1 << self.shift,
+            lo: elements.first(),
+            hi: elements.last() + 1,
+            stride: elements.step(),
+        };
+        let location = &self.table[origin as usize];
+        let Some(own) = &mut self.own else {
+            return self.ground.memory.settle(elements, location);
+        };
+        let depot = self.ground.memory.depot();
+        let history = location.history(depot);
+        words(elements, |word, mask| {
+            let at = (word.0 / 8 - self.base / 8) as usize;
+            if own.len() <= at {
+                own.resize_with(at + 1, Location::new);
+            }
+            own[at].absorb(depot, &history, mask);
+        });
+    }
+}
+
+impl<P: Partition> Array<P> {
+    #[inline]
+    pub(super) fn flags(&self) -> u32 {
+        self.flags.load(Acquire)
+    }
+    pub(super) fn add_flag(&self, flag: u32) {
+        self.flags.fetch_or(flag, Release);
+    }
+    /// Its memory. Fixed while the entry is in use.
+    #[inline]
+    pub(super) fn bytes(&self) -> Range<u64> {
+        self.start.load(Relaxed)..self.end.load(Relaxed)
+    }
+    /// Does the byte-exact shadow have all of these bytes, which begin in the array?
+    #[inline]
+    pub(super) fn is_single(&self, end: u64) -> bool {
+        end <= self.singles_end.load(Acquire)
+    }
+
+    /// A block takes the entry. Nobody else knows it yet.
+    pub(super) fn begin(&self, bytes: Range<u64>, shift: u8, site: Site) {
+        let mut body = self.body.write();
+        let granules = granules_of(&bytes);
+        self.start.store(bytes.start, Relaxed);
+        self.end.store(bytes.end, Relaxed);
+        self.flags.store(0, Relaxed);
+        self.singles_end.store(0, Relaxed);
+        self.granules.store(granules.end - granules.start, Relaxed);
+        let n = (bytes.end - bytes.start) >> shift;
+        let partition = P::coarse(n);
+        body.table = Vec::new();
+        if partition.singles(n) == 0 {
+            body.table.push(Location::new());
+        }
+        body.bytes = bytes;
+        body.shift = shift;
+        body.partition = partition;
+        body.own = None;
+        body.site = site;
+        body.freed = false;
+        body.used = true;
+        self.singles_changed(&body);
+    }
+
+    fn singles_changed(&self, body: &Body<P>) {
+        let singles = body.singles();
+        if singles > 0 {
+            if body.own.is_none() {
+                let end = body.bytes.start + (singles << body.shift);
+                self.singles_end.store(end, Release);
+            }
+            self.add_flag(SINGLES);
+        }
+    }
+
+    /// `[SS COMMIT]`, after `[SS REFINE]` if it must be: checks and records all of the trail, whose elements have
+    /// `1 << shift` bytes.
+    pub(super) fn commit<F: Footprint>(
+        &self,
+        trail: &Trail<F>,
+        shift: u8,
+        manner: Manner,
+        ground: &mut Ground<'_>,
+    ) {
+        ground.tally.commits += 1;
+        if self.body.read().check(trail, shift, manner, ground) {
+            return;
+        }
+        let mut body = self.body.write();
+        body.refine(trail, shift, ground);
+        self.singles_changed(&body);
+        let body = body.downgrade();
+        let done = body.check(trail, shift, manner, ground);
+        debug_assert!(done, "a refined partition is sufficiently precise");
+    }
+
+    /// Makes elements as small as `1 << shift` bytes: an access does not fit.
+    pub(super) fn refine_elements(&self, shift: u8, ground: &mut Ground<'_>) {
+        let mut body = self.body.write();
+        if body.shift <= shift {
+            return;
+        }
+        ground.tally.rule(Rule::ElementsCut);
+        let ratio = 1 << (body.shift - shift);
+        match body.partition.finer(ratio) {
+            Some(finer) => body.partition = finer,
+            None => body.to_fine(ground),
+        }
+        body.shift = shift;
+        self.singles_changed(&body);
+    }
+
+    /// `bytes` are about to be given to another block.
+    pub(super) fn supersede(&self, bytes: &Range<u64>, ground: &Ground<'_>) {
+        let mut body = self.body.write();
+        self.add_flag(STALE);
+        fence(SeqCst);
+        let all = bytes.start <= body.bytes.start && body.bytes.end <= bytes.end;
+        if body.own.is_some() || (all && self.pending.load(Relaxed) == 0) {
+            return;
+        }
+        let end = body.bytes.start + (body.singles() << body.shift);
+        let depot = ground.memory.depot();
+        let words = body.bytes.start / 8..end.div_ceil(8);
+        let own = words.map(|word| match ground.memory.location(Addr(word * 8)) {
+            Some(location) => copy(location, depot),
+            None => Location::new(),
+        });
+        body.own = Some(own.collect());
+        // From now on, all accesses come by here.
+        self.singles_end.store(0, Release);
+    }
+
+    /// Copies the history of `bytes`, which stay with this block's memory while the rest of their granule goes to
+    /// another one, to the byte-exact shadow.
+    pub(super) fn detach(&self, bytes: Range<u64>, ground: &Ground<'_>) {
+        let body = self.body.read();
+        let bytes = bytes.start.max(body.bytes.start)..bytes.end.min(body.bytes.end);
+        let singles = body.singles();
+        for addr in bytes {
+            let i = (addr - body.bytes.start) >> body.shift;
+            if i < singles {
+                continue;
+            }
+            let byte = Elements {
+                base: Addr(addr),
+                elem: 1,
+                lo: 0,
+                hi: 1,
+                stride: 1,
+            };
+            let location = &body.table[(body.partition.part_of(i) - singles) as usize];
+            ground.memory.settle(byte, location);
+        }
+    }
+}
+
+impl<P: Partition> Body<P> {
+    fn change<T>(
+        &mut self,
+        ground: &Ground<'_>,
+        f: impl FnOnce(&mut P, u64, &mut Change) -> T,
+    ) -> T {
+        let n = self.n();
+        let mut change = Change {
+            table: &mut self.table,
+            own: self.own.as_mut(),
+            base: self.bytes.start,
+            shift: self.shift,
+            ground,
+        };
+        f(&mut self.partition, n, &mut change)
+    }
+
+    fn to_fine(&mut self, ground: &Ground<'_>) {
+        self.change(ground, |p, n, change| p.refine_to_fine(n, change));
+    }
+
+    fn refine<F: Footprint>(&mut self, trail: &Trail<F>, shift: u8, ground: &mut Ground<'_>) {
+        if self.is_fine() {
+            return;
+        }
+        let rule = match trail.footprint.finer(1 << (shift - self.shift)) {
+            Some(f) => self.change(ground, |p, n, change| p.refine(&f, n, change)),
+            // Evenly spaced runs of smaller elements: no footprint that Table I knows.
+            None => {
+                self.to_fine(ground);
+                Rule::AnyFine
+            }
+        };
+        ground.tally.rule(rule);
+    }
+
+    /// Checks and records the trail, if the partition is sufficiently precise for it.
+    fn check<F: Footprint>(
+        &self,
+        trail: &Trail<F>,
+        shift: u8,
+        manner: Manner,
+        ground: &mut Ground<'_>,
+    ) -> bool {
+        let n = self.n();
+        let singles = self.singles();
+        if singles == n {
+            self.check_singles(trail, shift, self.bytes.end, manner, ground);
+            return true;
+        }
+        if shift != self.shift {
+            return match trail.finer(1 << (shift - self.shift)) {
+                Some(trail) => self.check(&trail, self.shift, manner, ground),
+                None => false,
+            };
+        }
+        let Some(rule) = self.partition.keeps(&trail.footprint, n) else {
+            return false;
+        };
+        ground.tally.rule(rule);
+        if singles > 0 {
+            let end = self.bytes.start + (singles << shift);
+            self.check_singles(trail, shift, end, manner, ground);
+        }
+        let site = ground.site_of(trail, (self.bytes.start, shift));
+        ground.tally.blurred += u64::from(site.is_none() || trail.is_blurred());
+        self.partition.each_part(&trail.footprint, &mut |p| {
+            let location = &self.table[(p - singles) as usize];
+            let site = site.unwrap_or_else(|| {
+                let mut first = None;
+                self.partition.members(p, n, &mut |run| {
+                    first.get_or_insert(run.first());
+                });
+                trail.site_of(first.unwrap_or(0))
+            });
+            if ground.touch(location, manner, site) {
+                self.report(trail, p, manner, ground);
+            }
+        });
+        true
+    }
+
+    /// The part of the trail before address `end`, where elements are single.
+    fn check_singles<F: Footprint>(
+        &self,
+        trail: &Trail<F>,
+        shift: u8,
+        end: u64,
+        manner: Manner,
+        ground: &mut Ground<'_>,
+    ) {
+        ground.tally.blurred += u64::from(trail.is_blurred());
+        let below = (end - self.bytes.start) >> shift;
+        let (site, segments) = trail.sites();
+        trail.footprint.pieces(&mut |piece| {
+            if piece.first() >= below {
+                return;
+            }
+            let piece = Strided::new(piece.first(), piece.last().min(below - 1), piece.step());
+            if segments.is_empty() {
+                self.check_elements(self.elements(piece, shift), manner, site, ground);
+            } else {
+                for i in piece.indices() {
+                    let one = self.elements(Strided::one(i), shift);
+                    self.check_elements(one, manner, trail.site_of(i), ground);
+                }
+            }
+        });
+    }
+
+    fn check_elements(
+        &self,
+        elements: Elements,
+        manner: Manner,
+        site: Site,
+        ground: &mut Ground<'_>,
+    ) {
+        let Some(own) = &self.own else {
+            return ground.touch_bytes(elements, manner, site);
+        };
+        let first = self.bytes.start / 8;
+        words(elements, |word, mask| {
+            let location = &own[(word.0 / 8 - first) as usize];
+            ground.touch_word(location, word, mask, manner, site);
+        });
+    }
+
+    /// The part `p` of the trail races: each of its elements does.
+    #[cold]
+    fn report<F: Footprint>(
+        &self,
+        trail: &Trail<F>,
+        p: u64,
+        manner: Manner,
+        ground: &mut Ground<'_>,
+    ) {
+        let conflicts = core::mem::take(&mut ground.found);
+        let elem = 1u64 << self.shift;
+        self.partition.members(p, self.n(), &mut |range| {
+            let one_site = trail.sites().1.is_empty();
+            let mut from = range.first();
+            while from <= range.last() {
+                // As many elements as lie together and have one site.
+                let site = trail.site_of(from);
+                let mut to = from;
+                if range.step() == 1 {
+                    to = if one_site { range.last() } else { from };
+                    while to < range.last() && trail.site_of(to + 1) == site {
+                        to += 1;
+                    }
+                    // What a race record can say.
+                    to = to.min(from + (1 << 24));
+                }
+                let bytes = self.bytes.start + from * elem..self.bytes.start + (to + 1) * elem;
+                for &conflict in &conflicts {
+                    ground.report(conflict, bytes.clone(), manner, site);
+                }
+                from = to + range.step();
+            }
+        });
+    }
+}

@@ -1,0 +1,317 @@
+//! All array shadows: which block is an array, where it begins and ends its life.
+//!
+//! A block becomes an array when it is allocated, unless it is small. It stays one when it is freed (the write that
+//! freeing is must be remembered, and one location remembers it for the whole block) until its
+//! memory is given to other blocks. An array that has become FINE leaves the directory as soon as
+//! no thread has a footprint of it: from then on it is plain memory.
+
+use super::array::{ATOMICS, Array, ArrayId, Body, SINGLES, STALE};
+use super::directory::{Directory, GRANULE};
+use super::ground::Ground;
+use super::partition::Partition;
+use super::stats::{ArrayInfo, Retired, SiteInfo, Summary};
+use crate::grow::Grow;
+use crate::lock::Lock;
+use crate::shadow::Depot;
+use alloc::format;
+use alloc::vec::Vec;
+use core::ops::Range;
+use core::sync::atomic::{
+    AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::SeqCst,
+};
+use event::{Addr, Site};
+
+const SHARDS: usize = 16;
+
+/// Entries to be used again, and what became of the arrays that had them.
+#[derive(Debug, Default)]
+struct Shard {
+    free: Vec<u32>,
+    retired: Retired,
+}
+
+/// All arrays of a detector.
+pub(super) struct Arrays<P> {
+    entries: Grow<Array<P>>,
+    directory: Directory,
+    /// Entries ever used; entry 0 is none.
+    used: AtomicU32,
+    /// Changes whenever plain memory becomes an array.
+    version: AtomicU32,
+    shards: [Lock<Shard>; SHARDS],
+    /// Number and elements of the blocks that are too small.
+    small: [(AtomicU64, AtomicU64); SHARDS],
+}
+
+impl<P> core::fmt::Debug for Arrays<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Arrays { .. }")
+    }
+}
+
+/// Who has the shadow of the memory at an address.
+#[derive(Clone, Debug)]
+pub(super) enum Owner {
+    /// No array, up to this address at least.
+    Plain(u64),
+    /// An array, with its bytes, up to this address at least.
+    Array(ArrayId, Range<u64>, u64),
+}
+
+impl<P: Partition> Arrays<P> {
+    pub(super) fn new() -> Self {
+        Arrays {
+            entries: Grow::new(),
+            directory: Directory::new(),
+            used: AtomicU32::new(0),
+            version: AtomicU32::new(1),
+            shards: [const { () }; SHARDS].map(|()| Lock::default()),
+            small: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; SHARDS],
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: ArrayId) -> &Array<P> {
+        self.entries.get(id.get())
+    }
+
+    /// A number that changes whenever plain memory becomes an array.
+    #[inline]
+    pub(super) fn version(&self) -> u32 {
+        self.version.load(Acquire)
+    }
+
+    /// Is the whole page of `addr` plain memory?
+    #[inline]
+    pub(super) fn is_plain(&self, addr: Addr) -> bool {
+        self.directory.is_plain(addr)
+    }
+
+    /// Whose shadow is it?
+    pub(super) fn owner(&self, addr: u64) -> Owner {
+        if self.directory.is_plain(Addr(addr)) {
+            return Owner::Plain((addr | 4095).saturating_add(1));
+        }
+        let next = (addr | (GRANULE - 1)).saturating_add(1);
+        match self.directory.find(Addr(addr)) {
+            None => Owner::Plain(next),
+            Some((id, _)) => {
+                let array = self.get(id);
+                let bytes = array.bytes();
+                if bytes.contains(&addr) {
+                    // The next granule of a stale one may belong to another block.
+                    let stale = array.flags() & STALE != 0;
+                    let end = if stale {
+                        next.min(bytes.end)
+                    } else {
+                        bytes.end
+                    };
+                    Owner::Array(id, bytes, end)
+                } else if addr < bytes.start {
+                    Owner::Plain(next.min(bytes.start))
+                } else {
+                    Owner::Plain(next)
+                }
+            }
+        }
+    }
+
+    /// Keeps the entry of the array at `addr` from being used again, until [`Arrays::unpin`]. False if the
+    /// array is not there any more.
+    pub(super) fn pin(&self, id: ArrayId, addr: u64) -> bool {
+        self.get(id).pending.fetch_add(1, SeqCst);
+        let there = matches!(self.directory.find(Addr(addr)), Some((now, _)) if now == id);
+        if !there {
+            self.get(id).pending.fetch_sub(1, AcqRel);
+        }
+        there
+    }
+
+    /// A footprint of the array was committed, and the thread has no other.
+    pub(super) fn unpin(&self, id: ArrayId, depot: &Depot) {
+        let array = self.get(id);
+        if array.pending.fetch_sub(1, AcqRel) != 1 {
+            return;
+        }
+        let flags = array.flags();
+        if flags & SINGLES != 0 && flags & (ATOMICS | STALE) == 0 && array.body.read().is_fine() {
+            let taken = self.directory.withdraw(&array.bytes(), id);
+            self.lose(id, taken, depot);
+        } else if flags & STALE != 0 {
+            self.lose(id, 0, depot);
+        }
+    }
+
+    /// The directory names the array `granules` times less.
+    fn lose(&self, id: ArrayId, granules: u64, depot: &Depot) {
+        let array = self.get(id);
+        let left = array.granules.fetch_sub(granules, AcqRel) - granules;
+        if left != 0 || array.pending.load(Acquire) != 0 {
+            return;
+        }
+        let mut body = array.body.write();
+        if !body.used || array.granules.load(Acquire) != 0 || array.pending.load(Acquire) != 0 {
+            return;
+        }
+        if !body.freed {
+            self.shard(id).lock().retired.add(info(&body));
+        }
+        body.end(depot);
+        drop(body);
+        self.shard(id).lock().free.push(id.get());
+    }
+
+    fn shard(&self, id: ArrayId) -> &Lock<Shard> {
+        &self.shards[id.get() as usize % SHARDS]
+    }
+
+    /// The block was freed, and the write that this is was committed.
+    pub(super) fn freed(&self, id: ArrayId, site: Site, ground: &mut Ground<'_>) {
+        let mut body = self.get(id).body.write();
+        body.freed = true;
+        self.shard(id).lock().retired.add(info(&body));
+        body.coarsen(site, ground);
+    }
+
+    /// A block of `elements` elements is too small to be an array.
+    pub(super) fn count_small(&self, addr: u64, elements: u64) {
+        let small = &self.small[(addr / GRANULE) as usize % SHARDS];
+        small.0.fetch_add(1, Relaxed);
+        small.1.fetch_add(elements, Relaxed);
+    }
+
+    fn take(&self, addr: u64) -> ArrayId {
+        let shard = (addr / GRANULE) as usize % SHARDS;
+        let again = self.shards[shard].lock().free.pop();
+        let fresh = || self.used.fetch_add(1, Relaxed) + 1;
+        match ArrayId::new(again.unwrap_or_else(fresh)) {
+            Some(id) => id,
+            None => unreachable!("2^32 arrays at once do not fit into the address space"),
+        }
+    }
+
+    /// The blocks that have a granule of `bytes`, other than living neighbours.
+    pub(super) fn superseded(&self, bytes: &Range<u64>) -> Vec<ArrayId> {
+        let mut all = Vec::new();
+        if bytes.is_empty()
+            || (bytes.end - bytes.start <= GRANULE && self.is_plain(Addr(bytes.start)))
+        {
+            return all;
+        }
+        self.directory.owners(bytes, &mut |id| {
+            if !all.contains(&id) && !self.is_neighbour(id, bytes) {
+                all.push(id);
+            }
+        });
+        all
+    }
+
+    /// A living array beside `bytes`?
+    fn is_neighbour(&self, id: ArrayId, bytes: &Range<u64>) -> bool {
+        let array = self.get(id);
+        let other = array.bytes();
+        (other.end <= bytes.start || bytes.end <= other.start) && !array.body.read().freed
+    }
+
+    /// A block comes into being. `old` is what [`Arrays::superseded`] said; an array if `shift` is given.
+    pub(super) fn alloc(
+        &self,
+        bytes: Range<u64>,
+        shift: Option<u8>,
+        old: &[ArrayId],
+        site: Site,
+        ground: &Ground<'_>,
+    ) {
+        let depot = ground.memory.depot();
+        let around = bytes.start & !(GRANULE - 1)..bytes.end.next_multiple_of(GRANULE);
+        for &id in old {
+            let array = self.get(id);
+            array.supersede(&bytes, ground);
+            array.detach(around.start..bytes.start, ground);
+            array.detach(bytes.end..around.end, ground);
+        }
+        let len = bytes.end.saturating_sub(bytes.start);
+        ground.memory.clear(ground.order, Addr(bytes.start), len);
+        let mut neighbour = false;
+        if shift.is_some() {
+            for edge in [bytes.start, bytes.end - 1] {
+                if let Some((id, _)) = self.directory.find(Addr(edge)) {
+                    neighbour |= !old.contains(&id);
+                }
+            }
+        }
+        match shift {
+            Some(shift) if !neighbour => {
+                let id = self.take(bytes.start);
+                self.get(id).begin(bytes.clone(), shift, site);
+                let mut lost = Vec::new();
+                self.directory.set(&bytes, Some(id), &mut |id, granules| {
+                    lost.push((id, granules))
+                });
+                self.version.fetch_add(1, AcqRel);
+                for (id, granules) in lost {
+                    self.lose(id, granules, depot);
+                }
+            }
+            _ => {
+                for &id in old {
+                    let taken = self.directory.withdraw(&bytes, id);
+                    self.lose(id, taken, depot);
+                }
+            }
+        }
+    }
+
+    /// Calls `f` with each array: those that live, and some of the past.
+    pub(super) fn each(&self, f: &mut dyn FnMut(&ArrayInfo)) {
+        for number in 1..=self.used.load(Acquire) {
+            let body = self.entries.get(number).body.read();
+            if body.used && !body.freed {
+                f(&info(&body));
+            }
+        }
+        for shard in &self.shards {
+            shard.lock().retired.each(f);
+        }
+    }
+
+    /// All arrays, those of the past included, by where they were allocated.
+    pub(super) fn summary(&self) -> Summary {
+        let mut all = Summary::default();
+        for number in 1..=self.used.load(Acquire) {
+            let body = self.entries.get(number).body.read();
+            if body.used && !body.freed {
+                let array = info(&body);
+                all.sites.entry(array.site).or_default().add(&array);
+            }
+        }
+        for shard in &self.shards {
+            for (site, info) in &shard.lock().retired.summary.sites {
+                all.sites.entry(*site).or_default().merge(info);
+            }
+        }
+        for (arrays, elements) in &self.small {
+            let (arrays, elements) = (arrays.load(Relaxed), elements.load(Relaxed));
+            all.small.merge(&SiteInfo {
+                arrays,
+                elements,
+                locations: elements,
+                partitions: [("FINE".into(), arrays)].into(),
+            });
+        }
+        all
+    }
+}
+
+fn info<P: Partition>(body: &Body<P>) -> ArrayInfo {
+    let n = body.n();
+    ArrayInfo {
+        addr: Addr(body.bytes.start),
+        site: body.site,
+        elements: n,
+        elem: 1 << body.shift,
+        partition: format!("{}", body.partition),
+        locations: body.partition.parts(n),
+        freed: body.freed,
+    }
+}

@@ -1,0 +1,188 @@
+//! Commit buffers: the footprints of one thread that are still to be committed.
+//!
+//! At most [`Buffer::CAPACITY`] arrays, as in the paper. Beside them, a small cache from pages to what was last found
+//! there, so that a loop finds its array with one comparison.
+
+use super::array::ArrayId;
+use super::footprint::Footprint;
+use super::trail::Trail;
+use alloc::vec::Vec;
+use core::ops::Range;
+use event::AccessKind;
+
+/// What a thread did to one array since its last synchronisation.
+#[derive(Debug)]
+pub(super) struct Entry<F> {
+    pub(super) id: ArrayId,
+    pub(super) bytes: Range<u64>,
+    /// log2 of the bytes in an element of the trails.
+    pub(super) shift: u8,
+    /// Reads and writes apart.
+    trails: [Trail<F>; 2],
+    /// Where `index` has it.
+    place: u16,
+}
+
+impl<F> Entry<F> {
+    #[inline]
+    pub(super) fn trail(&mut self, kind: AccessKind) -> &mut Trail<F> {
+        &mut self.trails[usize::from(kind == AccessKind::Write)]
+    }
+}
+
+/// What was last found on a page.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    page: u64,
+    /// Number of an entry, or `PLAIN`.
+    entry: u32,
+    /// Of the buffer for an entry; of the arrays for plain memory.
+    version: u32,
+}
+
+const PLAIN: u32 = u32::MAX;
+const NOTHING: u16 = u16::MAX;
+const SEEN: usize = 64;
+const INDEX: usize = 4096;
+
+/// What the cache knows of an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cached {
+    Plain,
+    Entry(usize),
+    Unknown,
+}
+
+/// A thread's commit buffer.
+#[derive(Debug)]
+pub(super) struct Buffer<F> {
+    entries: Vec<Entry<F>>,
+    /// From an array's number, hashed, to its entry. Allocated at the first use.
+    index: Vec<u16>,
+    seen: [Seen; SEEN],
+    version: u32,
+}
+
+impl<F: Footprint> Buffer<F> {
+    /// How many arrays a thread may have footprints of (section V-B).
+    pub(super) const CAPACITY: usize = 2048;
+
+    pub(super) fn new() -> Self {
+        Buffer {
+            entries: Vec::new(),
+            index: Vec::new(),
+            seen: [Seen {
+                page: u64::MAX,
+                entry: 0,
+                version: 0,
+            }; SEEN],
+            version: 1,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+    pub(super) fn is_full(&self) -> bool {
+        self.entries.len() == Self::CAPACITY
+    }
+    #[inline]
+    pub(super) fn entry(&mut self, number: usize) -> &mut Entry<F> {
+        &mut self.entries[number]
+    }
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// What was found last on the page of `addr`, if that is still so. `arrays` is the version of the arrays.
+    #[inline]
+    pub(super) fn recall(&self, addr: u64, arrays: u32) -> Cached {
+        let page = addr / 4096;
+        let seen = &self.seen[page as usize % SEEN];
+        if seen.page != page {
+            Cached::Unknown
+        } else if seen.entry == PLAIN && seen.version == arrays {
+            Cached::Plain
+        } else if seen.entry != PLAIN && seen.version == self.version {
+            Cached::Entry(seen.entry as usize)
+        } else {
+            Cached::Unknown
+        }
+    }
+
+    /// The page of `addr` has no array.
+    pub(super) fn saw_plain(&mut self, addr: u64, arrays: u32) {
+        let page = addr / 4096;
+        self.seen[page as usize % SEEN] = Seen {
+            page,
+            entry: PLAIN,
+            version: arrays,
+        };
+    }
+
+    /// `addr` belongs to the array of that entry.
+    pub(super) fn saw(&mut self, addr: u64, number: usize) {
+        let page = addr / 4096;
+        self.seen[page as usize % SEEN] = Seen {
+            page,
+            entry: number as u32,
+            version: self.version,
+        };
+    }
+
+    /// The entry of an array, or where it belongs.
+    pub(super) fn find(&mut self, id: ArrayId) -> Result<usize, Vacancy> {
+        if self.index.is_empty() {
+            self.index.resize(INDEX, NOTHING);
+        }
+        let mut place = id.get().wrapping_mul(0x9E37_79B1) as usize >> 20;
+        loop {
+            let number = self.index[place];
+            if number == NOTHING {
+                return Err(Vacancy(place as u16));
+            }
+            if self.entries[usize::from(number)].id == id {
+                return Ok(usize::from(number));
+            }
+            place = (place + 1) % INDEX;
+        }
+    }
+
+    /// A new entry, for which there must be room.
+    pub(super) fn insert(
+        &mut self,
+        Vacancy(place): Vacancy,
+        id: ArrayId,
+        bytes: Range<u64>,
+        shift: u8,
+    ) -> usize {
+        let number = self.entries.len();
+        self.index[usize::from(place)] = number as u16;
+        self.entries.push(Entry {
+            id,
+            bytes,
+            shift,
+            trails: [Trail::default(), Trail::default()],
+            place,
+        });
+        number
+    }
+
+    /// Empties the buffer, whose footprints must have been committed.
+    pub(super) fn clear(&mut self) {
+        for entry in self.entries.drain(..) {
+            self.index[usize::from(entry.place)] = NOTHING;
+        }
+        // A cached page of 2^32 flushes ago must not look new.
+        self.version = self.version.wrapping_add(1);
+        if self.version == 0 {
+            for seen in &mut self.seen {
+                seen.page = u64::MAX;
+            }
+        }
+    }
+}
+
+/// A free place in the index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vacancy(u16);

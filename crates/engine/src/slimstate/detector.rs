@@ -1,0 +1,537 @@
+//! The detector `slimstate` and its variants.
+
+use super::array::{ATOMICS, ArrayId, SINGLES};
+use super::arrays::{Arrays, Owner};
+use super::buffer::{Buffer, Cached};
+use super::directory::Directory;
+use super::footprint::Footprint;
+use super::ground::{Ground, Manner, Tally};
+use super::partition::{Mode, Partition};
+use super::sitelists::SiteLists;
+use super::stats::{ArrayInfo, Summary};
+use super::trail::{Extended, Trail};
+use super::{BitSet, Labels, Strided};
+use crate::clock::Limits;
+use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Sink, SyncOp};
+use crate::precise::{PreciseThread, Shadow};
+use crate::shadow::{FastTrackRule, Span};
+use crate::sync::HappensBefore;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+use core::ops::Range;
+use event::{AccessKind, Addr, Elements, Site, Tid};
+
+/// The paper's detector: strided-range footprints, the partition modes of Table I.
+pub type SlimState = Slim<Strided, Mode>;
+/// Bit-set footprints.
+pub type SlimStateBf = Slim<BitSet, Mode>;
+/// Bit-set partitions.
+pub type SlimStateBp = Slim<Strided, Labels>;
+/// Both.
+pub type SlimStateBb = Slim<BitSet, Labels>;
+
+/// What can be chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Blocks with fewer elements are FINE from the start: 16 in the paper.
+    pub small: u64,
+    /// How large numbers may get.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            small: 16,
+            limits: Limits::CELL,
+        }
+    }
+}
+
+/// SlimState with footprints `F` and partitions `P`.
+#[derive(Debug)]
+pub struct Slim<F, P> {
+    order: HappensBefore,
+    /// The shadow of all memory that is not in a compressed array.
+    memory: Shadow<FastTrackRule>,
+    arrays: Arrays<P>,
+    lists: SiteLists,
+    small: u64,
+    footprints: PhantomData<fn() -> F>,
+}
+
+/// A thread of [`Slim`].
+#[derive(Debug)]
+pub struct SlimThread<F> {
+    base: PreciseThread,
+    buffer: Buffer<F>,
+    tally: Tally,
+}
+
+impl<F: Footprint> SlimThread<F> {
+    fn new(base: PreciseThread) -> Self {
+        SlimThread {
+            base,
+            buffer: Buffer::new(),
+            tally: Tally::default(),
+        }
+    }
+}
+
+impl<F: Send> Counters for SlimThread<F> {
+    fn each(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        self.base.each(f);
+        self.tally.each(f);
+    }
+}
+
+impl<F: Footprint, P: Partition> Default for Slim<F, P> {
+    fn default() -> Self {
+        Slim::new(Options::default())
+    }
+}
+
+impl<F: Footprint, P: Partition> Slim<F, P> {
+    /// Nothing happened yet.
+    pub fn new(options: Options) -> Self {
+        Slim {
+            order: HappensBefore::new(options.limits),
+            memory: Shadow::new(),
+            arrays: Arrays::new(),
+            lists: SiteLists::default(),
+            small: options.small,
+            footprints: PhantomData,
+        }
+    }
+
+    /// The happens-before half.
+    pub fn order(&self) -> &HappensBefore {
+        &self.order
+    }
+
+    /// Calls `f` with each array: all that live, and some of the past.
+    pub fn each_array(&self, f: &mut dyn FnMut(&ArrayInfo)) {
+        self.arrays.each(f);
+    }
+
+    /// All arrays, those of the past included, by where they were allocated.
+    pub fn summary(&self) -> Summary {
+        self.arrays.summary()
+    }
+
+    fn ground<'a>(
+        &'a self,
+        base: &'a mut PreciseThread,
+        tally: &'a mut Tally,
+        races: Sink<'a>,
+    ) -> Ground<'a> {
+        Ground {
+            order: &self.order,
+            memory: &self.memory,
+            lists: &self.lists,
+            thread: base,
+            tally,
+            found: Vec::new(),
+            races,
+        }
+    }
+
+    /// Commits the reads and then the writes of entry `number`.
+    fn commit_entry(&self, thread: &mut SlimThread<F>, number: usize, races: Sink<'_>) {
+        let SlimThread {
+            base,
+            buffer,
+            tally,
+        } = thread;
+        let entry = buffer.entry(number);
+        let (id, shift) = (entry.id, entry.shift);
+        for kind in [AccessKind::Read, AccessKind::Write] {
+            let trail = entry.trail(kind);
+            if !trail.footprint.is_empty() {
+                let mut ground = self.ground(base, tally, races);
+                let array = self.arrays.get(id);
+                array.commit(trail, shift, Manner::plain(kind), &mut ground);
+                trail.clear();
+            }
+        }
+    }
+
+    /// Commits everything: the thread is about to synchronise. Must come before its clock changes.
+    fn flush(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
+        if thread.buffer.is_empty() {
+            return;
+        }
+        for number in 0..thread.buffer.len() {
+            self.commit_entry(thread, number, races);
+        }
+        for number in 0..thread.buffer.len() {
+            let id = thread.buffer.entry(number).id;
+            self.arrays.unpin(id, self.memory.depot());
+        }
+        thread.buffer.clear();
+    }
+
+    /// The entry of the array at `addr`. None if the array is not there any more.
+    fn entry(
+        &self,
+        thread: &mut SlimThread<F>,
+        id: ArrayId,
+        addr: u64,
+        races: Sink<'_>,
+    ) -> Option<usize> {
+        if let Ok(number) = thread.buffer.find(id) {
+            return Some(number);
+        }
+        if thread.buffer.is_full() {
+            thread.tally.overflows += 1;
+            self.flush(thread, races);
+        }
+        if !self.arrays.pin(id, addr) {
+            return None;
+        }
+        let array = self.arrays.get(id);
+        let shift = array.body.read().shift;
+        match thread.buffer.find(id) {
+            Ok(number) => Some(number),
+            Err(place) => Some(thread.buffer.insert(place, id, array.bytes(), shift)),
+        }
+    }
+
+    /// An access to bytes that may belong to anybody.
+    #[inline(never)]
+    fn touch(
+        &self,
+        thread: &mut SlimThread<F>,
+        bytes: Range<u64>,
+        manner: Manner,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            let version = self.arrays.version();
+            match self.arrays.owner(at) {
+                Owner::Plain(end) => {
+                    let end = end.min(bytes.end);
+                    if self.arrays.is_plain(Addr(at)) {
+                        thread.buffer.saw_plain(at, version);
+                    }
+                    self.touch_plain(thread, at..end, manner, site, races);
+                    at = end;
+                }
+                Owner::Array(id, all, end) => {
+                    let end = end.min(bytes.end);
+                    let range = (at - all.start, end - at, 1);
+                    if self.touch_array(thread, id, range, manner, site, races) {
+                        at = end;
+                    }
+                }
+            }
+        }
+    }
+
+    /// An access to bytes that have their own shadow.
+    fn touch_plain(
+        &self,
+        thread: &mut SlimThread<F>,
+        bytes: Range<u64>,
+        manner: Manner,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+        let span = (Addr(bytes.start), bytes.end - bytes.start);
+        let (order, base) = (&self.order, &mut thread.base);
+        if manner.atomic {
+            self.memory
+                .atomic_bytes(order, base, manner.kind, span, site, races);
+        } else {
+            self.memory
+                .bytes(order, base, manner.kind, span, site, races);
+        }
+    }
+
+    /// An access to `len` bytes at offset `from` of an array, or to that many at each `stride` up to there. False if the
+    /// array is not there any more.
+    fn touch_array(
+        &self,
+        thread: &mut SlimThread<F>,
+        id: ArrayId,
+        (from, len, stride): (u64, u64, u64),
+        manner: Manner,
+        site: Site,
+        races: Sink<'_>,
+    ) -> bool {
+        thread.tally.accesses += 1;
+        let array = self.arrays.get(id);
+        let start = array.bytes().start;
+        let bytes = start + from..start + from + len;
+        let plain_write = manner == Manner::plain(AccessKind::Write);
+        if plain_write && array.flags() & ATOMICS != 0 {
+            self.overwrite(&bytes);
+        }
+        if array.flags() & SINGLES != 0 && stride == 1 && array.is_single(bytes.end) {
+            thread.tally.at_once += 1;
+            self.touch_plain(thread, bytes, manner, site, races);
+            return true;
+        }
+        let Some(number) = self.entry(thread, id, bytes.start, races) else {
+            return false;
+        };
+        thread.buffer.saw(bytes.start, number);
+        let unit = 1u64 << thread.buffer.entry(number).shift;
+        if (from | len) & (unit - 1) != 0 {
+            self.commit_entry(thread, number, races);
+            let mut ground = self.ground(&mut thread.base, &mut thread.tally, races);
+            array.refine_elements((from | len).trailing_zeros() as u8, &mut ground);
+            thread.buffer.entry(number).shift = array.body.read().shift;
+        }
+        let shift = thread.buffer.entry(number).shift;
+        let more = Strided::new(from >> shift, ((from + len) >> shift) - 1, stride);
+        if manner.atomic || array.flags() & SINGLES != 0 {
+            if manner.atomic {
+                array.add_flag(ATOMICS);
+            }
+            self.commit_entry(thread, number, races);
+            thread.tally.at_once += 1;
+            let mut trail: Trail<F> = Trail::default();
+            trail.extend(more, site);
+            let mut ground = self.ground(&mut thread.base, &mut thread.tally, races);
+            array.commit(&trail, shift, manner, &mut ground);
+            return true;
+        }
+        let trail = thread.buffer.entry(number).trail(manner.kind);
+        if trail.extend(more, site) == Extended::No {
+            thread.tally.not_extended += 1;
+            self.commit_entry(thread, number, races);
+            // It may be PREFIX or FINE by now.
+            return self.touch_again(thread, id, (from, len, stride), manner, site, races);
+        }
+        true
+    }
+
+    /// After the footprint that was in the way was committed.
+    fn touch_again(
+        &self,
+        thread: &mut SlimThread<F>,
+        id: ArrayId,
+        range: (u64, u64, u64),
+        manner: Manner,
+        site: Site,
+        races: Sink<'_>,
+    ) -> bool {
+        thread.tally.accesses -= 1;
+        self.touch_array(thread, id, range, manner, site, races)
+    }
+
+    /// Atomic objects in `bytes` are no more.
+    fn overwrite(&self, bytes: &Range<u64>) {
+        for span in Span::cut(Addr(bytes.start), bytes.end - bytes.start) {
+            let page = span.addr.0 & !4095;
+            for (word, mask) in span.words() {
+                self.order.overwrite(Addr(page + 8 * word as u64), mask);
+            }
+        }
+    }
+
+    fn release(&self, thread: &mut SlimThread<F>, op: AtomicOp) -> bool {
+        let _ = thread;
+        match op {
+            AtomicOp::Load(order) => order.acquires(),
+            AtomicOp::Store(order) => order.releases(),
+            AtomicOp::Rmw(order) => order.acquires() || order.releases(),
+        }
+    }
+}
+
+impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
+    type Thread = SlimThread<F>;
+
+    fn root(&self, tid: Tid) -> Self::Thread {
+        SlimThread::new(PreciseThread::new(self.order.root(tid)))
+    }
+
+    fn fork(&self, parent: &mut Self::Thread, tid: Tid, races: Sink<'_>) -> Self::Thread {
+        self.flush(parent, races);
+        SlimThread::new(PreciseThread::new(
+            self.order.fork(&mut parent.base.clock, tid),
+        ))
+    }
+
+    fn end(&self, thread: &mut Self::Thread, races: Sink<'_>) {
+        self.flush(thread, races);
+        self.order.end(&mut thread.base.clock);
+    }
+
+    fn join(&self, thread: &mut Self::Thread, child: &mut Self::Thread, races: Sink<'_>) {
+        self.flush(child, races);
+        self.flush(thread, races);
+        self.order
+            .join(&mut thread.base.clock, &mut child.base.clock);
+    }
+
+    #[inline]
+    fn access(&self, thread: &mut Self::Thread, access: Access, races: Sink<'_>) {
+        let Access {
+            kind,
+            addr,
+            size,
+            site,
+        } = access;
+        match thread.buffer.recall(addr.0, self.arrays.version()) {
+            Cached::Plain if addr.0 % 8 + u64::from(size) <= 8 => {
+                let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+                return self
+                    .memory
+                    .access(&self.order, &mut thread.base, access, races);
+            }
+            Cached::Entry(number) => {
+                let entry = thread.buffer.entry(number);
+                let from = addr.0.wrapping_sub(entry.bytes.start);
+                let unit = 1 << entry.shift;
+                if from < entry.bytes.end - entry.bytes.start
+                    && u64::from(size) == unit
+                    && from & (unit - 1) == 0
+                    && self.arrays.get(entry.id).flags() == 0
+                {
+                    let one = Strided::one(from >> entry.shift);
+                    if entry.trail(kind).extend(one, site) == Extended::Yes {
+                        thread.tally.accesses += 1;
+                        return;
+                    }
+                }
+            }
+            _ => {}
+        }
+        let end = addr.0.saturating_add(u64::from(size));
+        self.touch(thread, addr.0..end, Manner::plain(kind), site, races);
+    }
+
+    fn range(
+        &self,
+        thread: &mut Self::Thread,
+        kind: AccessKind,
+        elements: Elements,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let Some((first, end)) = hull(&elements) else {
+            return;
+        };
+        let manner = Manner::plain(kind);
+        if elements.stride == 1 || elements.len() == 1 {
+            return self.touch(thread, first..end, manner, site, races);
+        }
+        // One footprint, if the array has such elements; else one by one.
+        if let Owner::Array(id, all, to) = self.arrays.owner(first)
+            && end <= to
+            && let Some(number) = self.entry(thread, id, first, races)
+            && thread.buffer.entry(number).shift == elements.elem.trailing_zeros() as u8
+            && (first - all.start).is_multiple_of(u64::from(elements.elem))
+        {
+            let range = (first - all.start, end - first, elements.stride);
+            if kind == AccessKind::Read || self.arrays.get(id).flags() & ATOMICS == 0 {
+                if self.touch_array(thread, id, range, manner, site, races) {
+                    return;
+                }
+            }
+        }
+        for i in elements.indices() {
+            let at = elements.addr(i).0;
+            let end = at + u64::from(elements.elem);
+            self.touch(thread, at..end, manner, site, races);
+        }
+    }
+
+    fn alloc(
+        &self,
+        thread: &mut Self::Thread,
+        addr: Addr,
+        elem: u8,
+        len: u64,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let unit = u64::from(elem.max(1));
+        let end = addr.0.saturating_add(len.saturating_mul(unit));
+        let bytes = addr.0..end;
+        let old = self.arrays.superseded(&bytes);
+        if old
+            .iter()
+            .any(|&id| self.arrays.get(id).flags() & SINGLES != 0)
+        {
+            self.flush(thread, races);
+        }
+        let is_array = len >= self.small
+            && !bytes.is_empty()
+            && unit.is_power_of_two()
+            && unit <= 8
+            && Directory::reaches(&bytes);
+        if !is_array && !bytes.is_empty() {
+            self.arrays.count_small(addr.0, len);
+        }
+        let shift = is_array.then_some(unit.trailing_zeros() as u8);
+        let ground = self.ground(&mut thread.base, &mut thread.tally, races);
+        self.arrays.alloc(bytes, shift, &old, site, &ground);
+    }
+
+    fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>) {
+        let bytes = addr.0..addr.0.saturating_add(bytes);
+        let whole = match self.arrays.owner(addr.0) {
+            Owner::Array(id, all, end) if all == bytes && end == all.end => Some(id),
+            _ => None,
+        };
+        let manner = Manner::plain(AccessKind::Write);
+        self.touch(thread, bytes, manner, site, races);
+        if let Some(id) = whole {
+            // The memory may be given away by another thread next: nothing may be pending.
+            if let Ok(number) = thread.buffer.find(id) {
+                self.commit_entry(thread, number, races);
+            }
+            let mut ground = self.ground(&mut thread.base, &mut thread.tally, races);
+            self.arrays.freed(id, site, &mut ground);
+        }
+    }
+
+    fn atomic(
+        &self,
+        thread: &mut Self::Thread,
+        addr: Addr,
+        size: u32,
+        op: AtomicOp,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        if self.release(thread, op) {
+            self.flush(thread, races);
+        }
+        self.order.atomic_read(&mut thread.base.clock, addr, op);
+        let kind = match op {
+            AtomicOp::Load(_) => AccessKind::Read,
+            AtomicOp::Store(_) | AtomicOp::Rmw(_) => AccessKind::Write,
+        };
+        let manner = Manner { kind, atomic: true };
+        let end = addr.0.saturating_add(u64::from(size));
+        self.touch(thread, addr.0..end, manner, site, races);
+        self.order
+            .atomic_write(&mut thread.base.clock, addr, size, op);
+    }
+
+    fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>) {
+        self.flush(thread, races);
+        self.order.sync(&mut thread.base.clock, op);
+    }
+}
+
+/// First byte and one past the last of some elements.
+fn hull(elements: &Elements) -> Option<(u64, u64)> {
+    let last = elements.len().checked_sub(1)?;
+    let elem = u64::from(elements.elem.max(1));
+    let first = elements
+        .base
+        .0
+        .checked_add(elements.lo.checked_mul(elem)?)?;
+    let more = last.checked_mul(elements.stride)?.checked_mul(elem)?;
+    let end = first.checked_add(more)?.checked_add(elem)?;
+    Some((first, end))
+}

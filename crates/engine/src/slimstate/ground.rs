@@ -1,0 +1,199 @@
+//! What a commit stands on: the thread that commits, happens-before, the shadow of memory outside of arrays, and
+//! where races are told.
+
+use super::Rule;
+use super::footprint::Footprint;
+use super::sitelists::SiteLists;
+use super::trail::Trail;
+use crate::detector::{Race, Side, Sink};
+use crate::precise::{PreciseThread, Shadow};
+use crate::shadow::{Cell, Conflict, FastTrackRule, Location, Touch};
+use crate::sync::HappensBefore;
+use alloc::vec::Vec;
+use core::ops::Range;
+use event::{AccessKind, Addr, Elements, Site};
+
+/// What kind of access is checked, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Manner {
+    pub(super) kind: AccessKind,
+    pub(super) atomic: bool,
+}
+
+impl Manner {
+    pub(super) const fn plain(kind: AccessKind) -> Self {
+        Manner {
+            kind,
+            atomic: false,
+        }
+    }
+}
+
+/// How often things happened, for one thread.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    rules: [u64; Rule::COUNT],
+    /// Accesses to arrays, an element range counted as one.
+    pub(super) accesses: u64,
+    /// Footprints committed because an access did not extend them.
+    pub(super) not_extended: u64,
+    /// Commit buffers flushed because they were full.
+    pub(super) overflows: u64,
+    pub(super) commits: u64,
+    /// Commits in which an element may have the site of another one.
+    pub(super) blurred: u64,
+    /// Shadow locations of compressed arrays checked.
+    pub(super) checks: u64,
+    /// Accesses to elements that have a location of their own.
+    pub(super) at_once: u64,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally {
+            rules: [0; Rule::COUNT],
+            accesses: 0,
+            not_extended: 0,
+            overflows: 0,
+            commits: 0,
+            blurred: 0,
+            checks: 0,
+            at_once: 0,
+        }
+    }
+}
+
+impl Tally {
+    pub(super) fn rule(&mut self, rule: Rule) {
+        self.rules[rule as usize] += 1;
+    }
+
+    pub(super) fn each(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        for (name, &count) in Rule::NAMES.iter().zip(&self.rules) {
+            f(name, count);
+        }
+        f("[SS ACCESS]", self.accesses);
+        f("[SS COMMIT]", self.commits);
+        f("[SS COMMIT] locations checked", self.checks);
+        f("[SS COMMIT] with blurred sites", self.blurred);
+        f("footprint not extended", self.not_extended);
+        f("commit buffer full", self.overflows);
+        f("committed at once", self.at_once);
+    }
+}
+
+/// One thread at a commit.
+pub(super) struct Ground<'a> {
+    pub(super) order: &'a HappensBefore,
+    pub(super) memory: &'a Shadow<FastTrackRule>,
+    pub(super) lists: &'a SiteLists,
+    pub(super) thread: &'a mut PreciseThread,
+    pub(super) tally: &'a mut Tally,
+    pub(super) found: Vec<Conflict>,
+    pub(super) races: Sink<'a>,
+}
+
+impl Ground<'_> {
+    /// Checks an access to all elements that `location` stands for, and records it. Is there a race? Then it is in
+    /// `found`.
+    #[inline]
+    pub(super) fn touch(&mut self, location: &Location, manner: Manner, site: Site) -> bool {
+        self.tally.checks += 1;
+        self.touch_mask(location, 0xFF, manner, site)
+    }
+
+    fn touch_mask(&mut self, location: &Location, mask: u8, manner: Manner, site: Site) -> bool {
+        let (epoch, number) = self.thread.clock.stamp(self.order.slots(), site);
+        let touch = Touch {
+            cell: Cell::new(epoch, manner.kind, mask, number),
+            atomic: manner.atomic,
+            record: true,
+        };
+        let touched = location.touch::<FastTrackRule>(
+            self.memory.depot(),
+            &self.thread.clock,
+            touch,
+            &mut self.found,
+        );
+        self.thread.counts.add(touched.rule);
+        !self.found.is_empty()
+    }
+
+    /// The same for bytes that have their own shadow.
+    pub(super) fn touch_bytes(&mut self, elements: Elements, manner: Manner, site: Site) {
+        let (lists, races) = (self.lists, &mut *self.races);
+        let told: Sink<'_> = &mut |race: &Race| lists.report(race, races);
+        if manner.atomic {
+            let addr = elements.addr(elements.lo);
+            let len = (elements.hi - elements.lo) * u64::from(elements.elem);
+            self.memory.atomic_bytes(
+                self.order,
+                self.thread,
+                manner.kind,
+                (addr, len),
+                site,
+                told,
+            );
+        } else {
+            self.memory
+                .late_range(self.order, self.thread, manner.kind, elements, site, told);
+        }
+    }
+
+    /// The same for one word of an array whose memory has another use already.
+    pub(super) fn touch_word(
+        &mut self,
+        location: &Location,
+        word: Addr,
+        mask: u8,
+        manner: Manner,
+        site: Site,
+    ) {
+        if self.touch_mask(location, mask, manner, site) {
+            for conflict in core::mem::take(&mut self.found) {
+                for byte in (0..8).filter(|byte| conflict.mask >> byte & 1 != 0) {
+                    let addr = word.0 + byte;
+                    self.report(conflict, addr..addr + 1, manner, site);
+                }
+            }
+        }
+    }
+
+    /// One site that stands for the whole trail: its only one, or a list. None if there are too many lists.
+    pub(super) fn site_of<F: Footprint>(&self, trail: &Trail<F>, array: (u64, u8)) -> Option<Site> {
+        match trail.sites() {
+            (site, []) => Some(site),
+            (other, segments) => self.lists.number(array, segments, other),
+        }
+    }
+
+    /// Tells of a race on `bytes`.
+    #[cold]
+    pub(super) fn report(
+        &mut self,
+        conflict: Conflict,
+        bytes: Range<u64>,
+        manner: Manner,
+        site: Site,
+    ) {
+        let old = conflict.old;
+        let slots = self.order.slots();
+        let race = Race {
+            addr: Addr(bytes.start),
+            size: u32::try_from(bytes.end - bytes.start).unwrap_or(u32::MAX),
+            first: Side {
+                thread: slots.tid(old.slot(), old.time()),
+                kind: old.kind(),
+                atomic: conflict.atomic,
+                site: slots.site(old.slot(), old.site()),
+            },
+            second: Side {
+                thread: self.thread.clock.tid(),
+                kind: manner.kind,
+                atomic: manner.atomic,
+                site,
+            },
+        };
+        self.lists.report(&race, self.races);
+    }
+}

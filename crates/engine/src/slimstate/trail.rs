@@ -1,0 +1,166 @@
+//! A footprint and the sites that made it, so that a check that happens late still names the line.
+//!
+//! Most loops touch an array from one place; then the site is a number beside the footprint. What other sites add to
+//! the footprint is kept in segments: evenly spaced indices with one site. An unrolled loop has
+//! a segment for each further copy of its body, a stencil one for each further neighbour. An access that adds nothing is not recorded, as
+//! FastTrack's same-epoch rules do not record it.
+//!
+//! An element's site is one that touched this element in this region, as long as [`MOST`] segments suffice. Beyond that the
+//! trail is *blurred*: each site is still one that touched the array in this region, but an element may be given
+//! that of another one. Blurred commits are counted.
+
+use super::footprint::Footprint;
+use super::strided::Strided;
+use alloc::vec::Vec;
+use event::Site;
+
+/// Segments a trail keeps apart.
+pub(super) const MOST: usize = 32;
+
+/// Evenly spaced elements touched from one site.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Segment {
+    pub(super) elements: Strided,
+    pub(super) site: Site,
+}
+
+/// The reads or the writes of one array by one thread since its last synchronisation.
+#[derive(Clone, Debug)]
+pub(super) struct Trail<F> {
+    pub(super) footprint: F,
+    /// The site of everything that no segment has: the first one.
+    site: Site,
+    /// What other sites added.
+    segments: Vec<Segment>,
+    /// Were there too many of them?
+    blurred: bool,
+}
+
+impl<F: Footprint> Default for Trail<F> {
+    fn default() -> Self {
+        Trail {
+            footprint: F::default(),
+            site: Site(0),
+            segments: Vec::new(),
+            blurred: false,
+        }
+    }
+}
+
+/// What an access did to a trail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Extended {
+    /// It is in the footprint now, or was before.
+    Yes,
+    /// No representation: commit, and begin anew.
+    No,
+}
+
+impl<F: Footprint> Trail<F> {
+    /// `[SS ACCESS]`: adds `more` to the footprint, if the union has a representation.
+    #[inline]
+    pub(super) fn extend(&mut self, more: Strided, site: Site) -> Extended {
+        if site == self.site {
+            // Elements of a segment that this site touches too may keep either name.
+            return self.add(more);
+        }
+        self.extend_from_elsewhere(more, site)
+    }
+
+    #[inline]
+    fn add(&mut self, more: Strided) -> Extended {
+        if self.footprint.extend(more) {
+            Extended::Yes
+        } else {
+            Extended::No
+        }
+    }
+
+    #[inline(never)]
+    fn extend_from_elsewhere(&mut self, more: Strided, site: Site) -> Extended {
+        if self.footprint.is_empty() {
+            self.site = site;
+            return self.add(more);
+        }
+        if self.footprint.includes(more) {
+            return Extended::Yes;
+        }
+        if self.add(more) == Extended::No {
+            return Extended::No;
+        }
+        for segment in &mut self.segments {
+            if segment.site == site
+                && let Some(union) = segment.elements.union(more)
+            {
+                segment.elements = union;
+                return Extended::Yes;
+            }
+        }
+        if self.segments.len() < MOST {
+            self.segments.push(Segment {
+                elements: more,
+                site,
+            });
+        } else {
+            self.blurred = true;
+        }
+        Extended::Yes
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.footprint.clear();
+        self.segments.clear();
+        self.blurred = false;
+    }
+
+    /// Did some elements get the site of another one?
+    pub(super) fn is_blurred(&self) -> bool {
+        self.blurred
+    }
+
+    /// Whence element `i` was touched.
+    pub(super) fn site_of(&self, i: u64) -> Site {
+        site_in(&self.segments, self.site, i)
+    }
+
+    /// The one site, or all of them with their segments.
+    pub(super) fn sites(&self) -> (Site, &[Segment]) {
+        (self.site, &self.segments)
+    }
+
+    /// The same in elements that are `ratio` times smaller, if the footprint has a representation.
+    pub(super) fn finer(&self, ratio: u64) -> Option<Self> {
+        let mut finer = Trail {
+            footprint: self.footprint.finer(ratio)?,
+            site: self.site,
+            segments: Vec::new(),
+            blurred: self.blurred,
+        };
+        for &Segment { elements, site } in &self.segments {
+            let runs = if elements.step() == 1 {
+                1
+            } else {
+                elements.len()
+            };
+            if finer.segments.len() as u64 + runs > MOST as u64 {
+                finer.blurred = true;
+                continue;
+            }
+            for run in 0..runs {
+                let first = elements.first() + run * elements.step();
+                let last = if runs == 1 { elements.last() } else { first };
+                finer.segments.push(Segment {
+                    elements: Strided::run(first * ratio, last * ratio + ratio - 1),
+                    site,
+                });
+            }
+        }
+        Some(finer)
+    }
+}
+
+/// The site of the first segment that has `i`, or else `other`.
+pub(super) fn site_in(segments: &[Segment], other: Site, i: u64) -> Site {
+    let segment = segments.iter().find(|s| s.elements.contains(i));
+    segment.map_or(other, |segment| segment.site)
+}

@@ -1,0 +1,161 @@
+//! SlimState and its variants against the definition: the same racy bytes, and each race they report is one, on
+//! all of its bytes, with its own two sites, though it is found later than it happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::replay::Replay;
+use engine::slimstate::{BitSet, Footprint, Labels, Mode, Options, Partition, Slim, Strided};
+use engine::{Limits, Race, Side};
+use event::{AccessKind, Event, Op, Site, Tid};
+use oracle::{Oracle, r#gen};
+
+/// One side of a race as far as both can name it.
+type Name = (Tid, Site, bool, AccessKind);
+
+/// The races, and whether each of their sites is exact.
+fn run<F: Footprint, P: Partition>(options: Options, events: &[Event]) -> (Vec<Race>, bool) {
+    let mut replay = Replay::new(Slim::<F, P>::new(options));
+    let mut found = Vec::new();
+    for event in events {
+        replay.step(event, &mut |race| found.push(*race));
+    }
+    replay.finish(&mut |race| found.push(*race));
+    let mut exact = true;
+    replay.counters(&mut |name, count| {
+        exact &= name != "[SS COMMIT] with blurred sites" || count == 0;
+    });
+    let summary = replay.detector().summary().total();
+    assert!(summary.locations <= summary.elements);
+    (found, exact)
+}
+
+fn name(event: &Event) -> Name {
+    let atomic = matches!(
+        event.op,
+        Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. }
+    );
+    let kind = match event.op {
+        Op::Access { kind, .. } | Op::Range { kind, .. } => kind,
+        Op::Load { .. } => AccessKind::Read,
+        _ => AccessKind::Write,
+    };
+    (event.thread, event.site, atomic, kind)
+}
+
+/// For each racy byte, the pairs that race on it, both ways round.
+fn truth(events: &[Event]) -> BTreeMap<u64, BTreeSet<(Name, Name)>> {
+    let oracle = Oracle::new(events).expect("generators make well-formed traces");
+    let mut truth: BTreeMap<u64, BTreeSet<(Name, Name)>> = BTreeMap::new();
+    for pair in oracle.pairs() {
+        let (a, b) = (name(&events[pair.first]), name(&events[pair.second]));
+        for byte in pair.bytes.into_iter().flatten() {
+            truth.entry(byte).or_default().extend([(a, b), (b, a)]);
+        }
+    }
+    truth
+}
+
+fn wrong(
+    (found, exact): &(Vec<Race>, bool),
+    truth: &BTreeMap<u64, BTreeSet<(Name, Name)>>,
+) -> Option<String> {
+    let bytes: BTreeSet<u64> = found
+        .iter()
+        .flat_map(|race| race.addr.0..race.addr.0 + u64::from(race.size))
+        .collect();
+    let expected: BTreeSet<u64> = truth.keys().copied().collect();
+    if bytes != expected {
+        return Some(format!("racy bytes {bytes:x?}, expected {expected:x?}"));
+    }
+    let side = |s: &Side| (s.thread, s.site, s.atomic, s.kind);
+    let blur = |n: &Name| (n.0, n.2, n.3);
+    for race in found {
+        for byte in race.addr.0..race.addr.0 + u64::from(race.size) {
+            let (first, second) = (side(&race.first), side(&race.second));
+            let real = truth[&byte].iter().any(|(a, b)| {
+                if *exact {
+                    (*a, *b) == (first, second)
+                } else {
+                    (blur(a), blur(b)) == (blur(&first), blur(&second))
+                }
+            });
+            if !real {
+                return Some(format!("{race:?} is no race on {byte:x}"));
+            }
+        }
+    }
+    None
+}
+
+const TINY: Limits = Limits {
+    slots: 1 << 16,
+    time: 3,
+    sites: 4,
+};
+
+fn any_wrong(events: &[Event]) -> Option<String> {
+    let truth = truth(events);
+    let all = Options {
+        small: 0,
+        ..Options::default()
+    };
+    let tiny = Options {
+        small: 5,
+        limits: TINY,
+    };
+    let runs: [(&str, Options, fn(Options, &[Event]) -> (Vec<Race>, bool)); 7] = [
+        ("slimstate", all, run::<Strided, Mode>),
+        ("slimstate-bf", all, run::<BitSet, Mode>),
+        ("slimstate-bp", all, run::<Strided, Labels>),
+        ("slimstate-bb", all, run::<BitSet, Labels>),
+        (
+            "slimstate, default",
+            Options::default(),
+            run::<Strided, Mode>,
+        ),
+        ("slimstate, tiny limits", tiny, run::<Strided, Mode>),
+        ("slimstate-bb, tiny limits", tiny, run::<BitSet, Labels>),
+    ];
+    runs.iter().find_map(|(name, options, run)| {
+        wrong(&run(*options, events), &truth).map(|what| format!("{name}: {what}"))
+    })
+}
+
+fn check(events: &[Event]) {
+    if any_wrong(events).is_some() {
+        let small = r#gen::shrink(events, |events| any_wrong(events).is_some());
+        panic!("{}\n{small:#?}", any_wrong(&small).unwrap_or_default());
+    }
+}
+
+/// How many random traces: `FOOTRACE_LONG=1` for all of them.
+fn cases(short: u64, long: u64) -> u64 {
+    if std::env::var_os("FOOTRACE_LONG").is_some() {
+        long
+    } else {
+        short
+    }
+}
+
+#[test]
+fn random_traces() {
+    for seed in 0..cases(4_000, 100_000) {
+        check(&r#gen::random::arbitrary(seed, 200));
+    }
+}
+
+#[test]
+fn long_random_traces() {
+    for seed in 0..cases(10, 1_000) {
+        check(&r#gen::random::arbitrary(1_000_000 + seed, 5_000));
+    }
+}
+
+/// Every trace over three threads, two locks, a scalar and an array of four.
+#[test]
+fn all_small_traces() {
+    let alphabet = r#gen::exhaustive::Alphabet::small();
+    let (events, shares) = if cases(0, 1) == 0 { (4, 16) } else { (5, 1) };
+    let count = r#gen::exhaustive::enumerate_part(&alphabet, events, 0, shares, &mut check);
+    assert!(count > 2_000, "{count} traces");
+}
