@@ -4,6 +4,8 @@
 //!
 //! | lock | protects | held during |
 //! |---|---|---|
+//! | an array's `body` (readers and a writer) | its partition and table of locations | one commit (shared), one refinement (alone) |
+//! | site lists; a shard of retired arrays; the making of mixed pages | themselves | a few instructions |
 //! | a shard of the sync table | the clocks of some sync objects | one join or copy |
 //! | a `Location` (tag in its first cell) | the accesses to 8 bytes | one check and update |
 //! | an `Extended` | what does not fit into its location | as its location, whose lock guards it |

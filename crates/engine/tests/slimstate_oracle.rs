@@ -103,7 +103,8 @@ fn any_wrong(events: &[Event]) -> Option<String> {
         small: 5,
         limits: TINY,
     };
-    let runs: [(&str, Options, fn(Options, &[Event]) -> (Vec<Race>, bool)); 7] = [
+    type Run = fn(Options, &[Event]) -> (Vec<Race>, bool);
+    let runs: [(&str, Options, Run); 7] = [
         ("slimstate", all, run::<Strided, Mode>),
         ("slimstate-bf", all, run::<BitSet, Mode>),
         ("slimstate-bp", all, run::<Strided, Labels>),

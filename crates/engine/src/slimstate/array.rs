@@ -308,7 +308,7 @@ impl<P: Partition> Array<P> {
         let ratio = 1 << (body.shift - shift);
         match body.partition.finer(ratio) {
             Some(finer) => body.partition = finer,
-            None => body.to_fine(ground),
+            None => body.become_fine(ground),
         }
         body.shift = shift;
         self.singles_changed(&body);
@@ -376,7 +376,7 @@ impl<P: Partition> Body<P> {
         f(&mut self.partition, n, &mut change)
     }
 
-    fn to_fine(&mut self, ground: &Ground<'_>) {
+    fn become_fine(&mut self, ground: &Ground<'_>) {
         self.change(ground, |p, n, change| p.refine_to_fine(n, change));
     }
 
@@ -388,7 +388,7 @@ impl<P: Partition> Body<P> {
             Some(f) => self.change(ground, |p, n, change| p.refine(&f, n, change)),
             // Evenly spaced runs of smaller elements: no footprint that Table I knows.
             None => {
-                self.to_fine(ground);
+                self.become_fine(ground);
                 Rule::AnyFine
             }
         };

@@ -65,7 +65,7 @@ impl<P: Partition> Arrays<P> {
             directory: Directory::new(),
             used: AtomicU32::new(0),
             version: AtomicU32::new(1),
-            shards: [const { () }; SHARDS].map(|()| Lock::default()),
+            shards: core::array::from_fn(|_| Lock::default()),
             small: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; SHARDS],
         }
     }

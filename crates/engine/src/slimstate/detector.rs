@@ -333,14 +333,14 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             }
         }
     }
+}
 
-    fn release(&self, thread: &mut SlimThread<F>, op: AtomicOp) -> bool {
-        let _ = thread;
-        match op {
-            AtomicOp::Load(order) => order.acquires(),
-            AtomicOp::Store(order) => order.releases(),
-            AtomicOp::Rmw(order) => order.acquires() || order.releases(),
-        }
+/// Can the operation change what its thread knows, or what others know of it?
+const fn synchronises(op: AtomicOp) -> bool {
+    match op {
+        AtomicOp::Load(order) => order.acquires(),
+        AtomicOp::Store(order) => order.releases(),
+        AtomicOp::Rmw(order) => order.acquires() || order.releases(),
     }
 }
 
@@ -430,10 +430,9 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             && (first - all.start).is_multiple_of(u64::from(elements.elem))
         {
             let range = (first - all.start, end - first, elements.stride);
-            if kind == AccessKind::Read || self.arrays.get(id).flags() & ATOMICS == 0 {
-                if self.touch_array(thread, id, range, manner, site, races) {
-                    return;
-                }
+            let simple = kind == AccessKind::Read || self.arrays.get(id).flags() & ATOMICS == 0;
+            if simple && self.touch_array(thread, id, range, manner, site, races) {
+                return;
             }
         }
         for i in elements.indices() {
@@ -502,7 +501,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         site: Site,
         races: Sink<'_>,
     ) {
-        if self.release(thread, op) {
+        if synchronises(op) {
             self.flush(thread, races);
         }
         self.order.atomic_read(&mut thread.base.clock, addr, op);

@@ -1,4 +1,47 @@
 //! SlimState: footprints and compressed array shadows (Wilcox, Finch, Flanagan, Freund, ASE 2015).
+//!
+//! **Contract.** The same as [`precise`](crate::precise): a byte is reported if and only if the execution has a race on it. But a
+//! race is reported later: when the later of its two threads synchronises, ends, or has too many footprints. A race that needs
+//! an access that was never committed (the program was killed) is not reported.
+//!
+//! # The life of an access
+//!
+//! ```text
+//! access ─ buffer: which array? ─┬─ none ─────────────► Shadow, by address: checked at once, as FastTrack
+//!          (directory if unknown) │                        ▲
+//!                                 ├─ FINE, in the prefix ──┘
+//!                                 └─ else [SS ACCESS]: extends the thread's read or write footprint of the array
+//!                                      │ no representation for the union: commit, begin anew
+//! synchronisation, end, full buffer ──►▼
+//!                              [SS COMMIT]: refine(P, f) by Table I, then one check for each part of f
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | [`Strided`], [`BitSet`] | footprints |
+//! | [`Mode`], [`Labels`] | partitions; `table` is Table I |
+//! | `trail` | a footprint with the sites that made it; `sitelists` gives such sites a number |
+//! | `array` | one array's shadow: commit and refinement |
+//! | `arrays`, `directory` | from addresses to arrays; life of blocks |
+//! | `buffer` | commit buffers |
+//! | `detector` | all of it together |
+//!
+//! # Why deferring is right
+//!
+//! A footprint is committed before its thread's clock changes: before the thread learns anything (acquire, join) and before
+//! anybody learns of it (release, fork, end). So the check uses the clock that every access in the footprint
+//! had. Commits of two threads may come in another order than their accesses did, but only if the two were
+//! unordered anyway: had one happened before the other, its thread would have released, hence committed, before.
+//! For unordered conflicting accesses the later commit finds the earlier one, whichever that is.
+//!
+//! # Where we go beyond the paper
+//!
+//! * An array is an allocated block of bytes, seen as elements of the size its allocation named. An access that does not fit
+//!   (a smaller size, another alignment) makes the elements smaller: the same parts, in smaller units. Verdicts are exact to the byte.
+//! * Single elements (FINE, PREFIX) have their shadow by address, as all other memory.
+//! * A freed block is written as a whole, which one location can say: it becomes COARSE again, until its memory has another use.
+//! * Relaxed atomics change no clock: they commit nothing.
+//! * Table I keeps its third promise, see `table`.
 
 mod array;
 mod arrays;
