@@ -260,26 +260,20 @@ impl Location {
             let cell = |i: usize| history.get(i).map_or(Cell::EMPTY, |old| old.0.only(mask));
             return self.unlock([cell(0), cell(1)]);
         }
-        let (index, mut all) = match first.as_extended() {
-            Some(index) => (Some(index), core::mem::take(&mut *depot.get(index).lock())),
+        let mut all = match first.as_owned() {
+            Some(index) => depot.disown(index),
             None => {
                 let mut all = Extended::default();
-                all.insert(first, false);
-                all.insert(second, false);
-                (None, all)
+                load(depot, [first, second], &mut all);
+                all
             }
         };
         for &(cell, atomic) in history {
             all.insert(cell.only(mask), atomic);
         }
-        match (all.inline(), index) {
-            (Some(cells), None) => self.unlock(cells),
-            (_, index) => {
-                let index = index.unwrap_or_else(|| depot.take());
-                let mut extended = depot.get(index).lock();
-                *extended = all;
-                self.put_back(depot, index, &mut extended);
-            }
+        self.unlock(store(depot, all));
+        if let Some(index) = first.as_shared() {
+            depot.let_go(index, 1);
         }
     }
 

@@ -360,6 +360,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
 
     fn end(&self, thread: &mut Self::Thread, races: Sink<'_>) {
         self.flush(thread, races);
+        thread.base.memo.flush(self.memory.depot());
         self.order.end(&mut thread.base.clock);
     }
 

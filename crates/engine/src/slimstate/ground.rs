@@ -112,6 +112,7 @@ impl Ground<'_> {
         let touched = location.touch::<FastTrackRule>(
             self.memory.depot(),
             &self.thread.clock,
+            &mut self.thread.memo,
             touch,
             &mut self.found,
         );
