@@ -223,12 +223,21 @@ impl<P: Partition> Arrays<P> {
         ground: &Ground<'_>,
     ) {
         let depot = ground.memory.depot();
-        let around = bytes.start & !(GRANULE - 1)..bytes.end.next_multiple_of(GRANULE);
+        let around = bytes.start & !(GRANULE - 1)
+            ..bytes
+                .end
+                .checked_next_multiple_of(GRANULE)
+                .unwrap_or(u64::MAX);
         for &id in old {
             let array = self.get(id);
             array.supersede(&bytes, ground);
-            array.detach(around.start..bytes.start, ground);
-            array.detach(bytes.end..around.end, ground);
+            // What is left of a granule that goes to the new block.
+            for rest in [around.start..bytes.start, bytes.end..around.end] {
+                let owner = self.directory.find(Addr(rest.start));
+                if !rest.is_empty() && owner.is_some_and(|(owner, _)| owner == id) {
+                    array.detach(rest, ground);
+                }
+            }
         }
         let len = bytes.end.saturating_sub(bytes.start);
         ground.memory.clear(ground.order, Addr(bytes.start), len);
@@ -245,9 +254,8 @@ impl<P: Partition> Arrays<P> {
                 let id = self.take(bytes.start);
                 self.get(id).begin(bytes.clone(), shift, site);
                 let mut lost = Vec::new();
-                self.directory.set(&bytes, Some(id), &mut |id, granules| {
-                    lost.push((id, granules))
-                });
+                self.directory
+                    .set(&bytes, id, &mut |id, granules| lost.push((id, granules)));
                 self.version.fetch_add(1, AcqRel);
                 for (id, granules) in lost {
                     self.lose(id, granules, depot);

@@ -11,7 +11,7 @@
 //! plain memory, tracked as in FastTrack. (`malloc` gives blocks that are 16 bytes apart.) An address in an
 //! array's granule may lie just outside of the array; who asks must compare with its bounds.
 //!
-//! Who may touch: `find` any thread at any time; `claim` and `release` only who allocates the block,
+//! Who may touch: `find` any thread at any time; `set` and `withdraw` only who allocates the block,
 //! which nobody else may do for the same bytes at the same time. Pages that two blocks share are
 //! changed granule by granule; the step from a whole page to a mixed one is under `making`.
 
@@ -32,6 +32,8 @@ const GRANULES: usize = (PAGE / GRANULE) as usize;
 const TOP: usize = 1 << 11;
 const FAN: usize = 1 << 12;
 const MIXED: u32 = 1 << 31;
+/// Bytes of the longest array.
+const LONGEST: u64 = 1 << 36;
 /// Addresses from here on are not looked up.
 const END: u64 = crate::shadow::ADDRESSES;
 
@@ -82,9 +84,27 @@ impl Directory {
         }
     }
 
-    /// Can a block here be an array at all?
+    /// Can a block here be an array at all? Not if its pages alone would fill memory: whoever reserves 64 GiB does not
+    /// use them as one array.
     pub(super) fn reaches(bytes: &Range<u64>) -> bool {
-        bytes.end <= END
+        bytes.end <= END && bytes.end - bytes.start <= LONGEST
+    }
+
+    /// The first page from `page` on that may have an array.
+    fn skip(&self, mut page: u64) -> u64 {
+        loop {
+            let Some(top) = self.top.get((page >> 24) as usize) else {
+                return u64::MAX / PAGE;
+            };
+            match top
+                .get()
+                .map(|middle| middle[(page >> 12) as usize % FAN].get())
+            {
+                None => page = ((page >> 24) + 1) << 24,
+                Some(None) => page = ((page >> 12) + 1) << 12,
+                Some(Some(_)) => return page,
+            }
+        }
     }
 
     fn leaf(&self, page: u64) -> Option<&AtomicU32> {
@@ -135,25 +155,20 @@ impl Directory {
             .is_none_or(|leaf| leaf.load(Acquire) == 0)
     }
 
-    /// Gives all granules of `bytes` to `owner` (or to nobody). `lost` hears how many granules each
-    /// former owner loses.
+    /// Gives all granules of `bytes` to `owner`. `lost` hears how many granules each former owner loses.
     pub(super) fn set(
         &self,
         bytes: &Range<u64>,
-        owner: Option<ArrayId>,
+        owner: ArrayId,
         lost: &mut dyn FnMut(ArrayId, u64),
     ) {
-        let value = owner.map_or(0, ArrayId::get);
+        let value = owner.get();
         let granules = granules_of(bytes);
         let per_page = GRANULES as u64;
         let mut at = granules.start;
         while at < granules.end {
             let page = at / per_page;
             let to = granules.end.min((page + 1) * per_page);
-            if owner.is_none() && self.leaf(page).is_none_or(|leaf| leaf.load(Relaxed) == 0) {
-                at = to;
-                continue;
-            }
             let leaf = self.leaf_or_new(page);
             if to - at == per_page {
                 self.set_page(leaf, value, lost);
@@ -215,6 +230,10 @@ impl Directory {
         let mut taken = 0;
         let mut at = granules.start;
         while at < granules.end {
+            at = at.max(self.skip(at / per_page).saturating_mul(per_page));
+            if at >= granules.end {
+                break;
+            }
             let page = at / per_page;
             let to = granules.end.min((page + 1) * per_page);
             if let Some(leaf) = self.leaf(page) {
@@ -244,6 +263,10 @@ impl Directory {
         let mut at = granules.start;
         let mut last = None;
         while at < granules.end {
+            at = at.max(self.skip(at / per_page).saturating_mul(per_page));
+            if at >= granules.end {
+                break;
+            }
             let found = self.find(Addr(at * GRANULE));
             if let Some((id, _)) = found
                 && last != Some(id)
