@@ -1,10 +1,12 @@
 //! `footrace`: data races in programs and traces. Thin: each command is a call into a library.
 #![forbid(unsafe_code)]
 
+mod compilers;
 mod races;
 mod traces;
 
 use clap::{Parser, Subcommand};
+use driver::cc::Language;
 use std::process::ExitCode;
 
 /// Finds data races.
@@ -21,6 +23,13 @@ enum Command {
     Run(races::Run),
     /// Report the races of a program that ran by itself.
     Show(races::Show),
+    /// Compile or link C, as footrace-cc does.
+    Cc(compilers::Compile),
+    /// Compile or link C++, as footrace-c++ does.
+    #[command(name = "c++")]
+    Cxx(compilers::Compile),
+    /// Print CC, CXX, LD, AR, RANLIB and NM for a build: env $(footrace env) ./configure
+    Env(compilers::Environment),
     /// Look for races in a recorded trace.
     Analyze(traces::Analyze),
     /// Convert a trace from text to binary or back.
@@ -41,6 +50,9 @@ fn main() -> ExitCode {
     let code = match Arguments::parse().command {
         Command::Run(arguments) => arguments.run(),
         Command::Show(arguments) => arguments.run(),
+        Command::Cc(arguments) => return arguments.run("footrace cc", Language::C),
+        Command::Cxx(arguments) => return arguments.run("footrace c++", Language::Cxx),
+        Command::Env(arguments) => return arguments.run(),
         Command::Analyze(arguments) => arguments.run(),
         Command::Convert(arguments) => arguments.run(),
         Command::Gen(arguments) => arguments.run(),

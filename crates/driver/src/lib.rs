@@ -17,6 +17,7 @@ pub mod arguments;
 pub mod bitcode;
 pub mod cargo;
 pub mod cc;
+pub mod environment;
 mod error;
 pub mod flags;
 pub mod inputs;
