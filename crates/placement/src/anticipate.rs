@@ -25,13 +25,13 @@ impl Anticipated {
 
     pub(crate) fn new(a: &Analysis<'_>) -> Anticipated {
         let mut this = Anticipated::nothing(a);
-        // What is assumed at each loop header: conjectures first, then also what the first pass found
-        // behind the loops. From there on it only shrinks.
+        // What is assumed at each loop header: conjectures first, then also what the first pass found.
+        // From there on it only shrinks.
         let mut assumed: Vec<Vec<Fact>> =
             (0..a.cfg.loops.len()).map(|l| conjectures(a, l)).collect();
         this.pass(a, &mut assumed, false);
         for (l, facts) in assumed.iter_mut().enumerate() {
-            this.add_exits(a, l, facts);
+            this.add_found(a, l, facts);
         }
         while this.pass(a, &mut assumed, true) {}
         this
@@ -65,19 +65,25 @@ impl Anticipated {
         dropped
     }
 
-    /// What is anticipated where loop `l` ends is anticipated in it, if nothing in it objects.
-    fn add_exits(&self, a: &Analysis<'_>, l: usize, facts: &mut Vec<Fact>) {
+    /// What the first pass found at the loop's header, and where the loop ends: that is anticipated in
+    /// it, if nothing in it objects.
+    fn add_found(&self, a: &Analysis<'_>, l: usize, facts: &mut Vec<Fact>) {
         let this = &a.cfg.loops[l];
+        let speakable = |f: &&Fact| f.path.vars().all(|x| a.cfg.in_scope_at(x, this.header));
+        let solver = a.solver(this.header);
+        let mut add = |new: &[Fact]| {
+            for f in new.iter().filter(speakable) {
+                let known = cover(&solver, facts.iter(), &f.path, f.kind).is_some();
+                if !known && facts.len() < MAX_FACTS {
+                    insert(facts, f.clone());
+                }
+            }
+        };
+        add(&self.start[this.header.index()]);
         for b in a.cfg.order.iter().filter(|b| this.contains[b.index()]) {
             for s in a.f.blocks[b.index()].term.successors() {
-                if this.contains[s.index()] {
-                    continue;
-                }
-                for f in &self.start[s.index()] {
-                    let speakable = f.path.vars().all(|x| a.cfg.in_scope_at(x, this.header));
-                    if speakable && facts.len() < MAX_FACTS {
-                        insert(facts, f.clone());
-                    }
+                if !this.contains[s.index()] {
+                    add(&self.start[s.index()]);
                 }
             }
         }

@@ -70,10 +70,21 @@ fn merge_ranges(solver: &Solver<'_>, facts: &mut Vec<Fact>) {
     if facts.len() > MAX_PAIRS {
         return;
     }
+    // Ranges grow first: two elements side by side may belong to different strided ranges.
+    join(solver, facts, |p, q| {
+        p.extent != Extent::One || q.extent != Extent::One
+    });
+    while interleave(solver, facts) {}
+    join(solver, facts, |_, _| true);
+}
+
+/// Replaces two of the facts by their union, while there are two that have one.
+fn join(solver: &Solver<'_>, facts: &mut Vec<Fact>, wanted: impl Fn(&Path, &Path) -> bool) {
     let mut i = 0;
     while i < facts.len() {
         let joined = (0..facts.len()).filter(|j| *j != i).find_map(|j| {
-            let path = union(solver, &facts[i].path, &facts[j].path)?;
+            let (p, q) = (&facts[i].path, &facts[j].path);
+            let path = wanted(p, q).then(|| union(solver, p, q)).flatten()?;
             Some((j, path))
         });
         match joined {
@@ -87,7 +98,6 @@ fn merge_ranges(solver: &Solver<'_>, facts: &mut Vec<Fact>) {
             None => i += 1,
         }
     }
-    while interleave(solver, facts) {}
 }
 
 fn drop_contained(solver: &Solver<'_>, facts: &mut Vec<Fact>) {

@@ -47,6 +47,9 @@ pub(crate) fn cover<'f>(
     path: &Path,
     kind: Kind,
 ) -> Option<Vec<usize>> {
+    if solver.is_absurd() {
+        return Some(Vec::new());
+    }
     let usable = || {
         facts
             .clone()
@@ -138,6 +141,11 @@ fn advance(
                 return None;
             }
             if solver.at_most(hi, known_hi) {
+                return Some(hi.clone());
+            }
+            // If `hi` is on the grid, the last location is a stride before it.
+            let last = hi.offset(1 - stride)?;
+            if solver.congruent(hi, at, stride) && solver.at_most(&last, known_hi) {
                 return Some(hi.clone());
             }
             // `at ≤ known_hi` and both on the grid: everything before `known_hi` is contained.

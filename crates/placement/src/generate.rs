@@ -69,7 +69,7 @@ pub fn program(random: &mut Random, size: Size) -> Source {
         pos: Pos::default(),
     };
     let object = || Alloc::Object("C".into());
-    let array = || Alloc::Array(Expr::Int(12));
+    let array = || Alloc::Array(Expr::Int(24));
     let threads = (0..g.size.threads).map(|_| g.thread()).collect();
     Source {
         classes: vec![class],
@@ -155,7 +155,7 @@ impl Generator<'_> {
             _ => StmtKind::Assign("r".into(), var("o")),
         };
         let c = match self.random.below(4) {
-            0 => StmtKind::New("c".into(), Alloc::Array(Expr::Int(12))),
+            0 => StmtKind::New("c".into(), Alloc::Array(Expr::Int(24))),
             1 => StmtKind::Assign("c".into(), var("b")),
             _ => StmtKind::Assign("c".into(), var("a")),
         };
@@ -200,7 +200,7 @@ impl Generator<'_> {
                 };
                 StmtKind::If(self.condition(), leave, Body::default())
             }
-            0..68 => self.access(),
+            50..68 => self.access(),
             68..82 => {
                 let cond = self.condition();
                 let then = self.block(depth, callable, in_loop);
@@ -212,7 +212,7 @@ impl Generator<'_> {
                 StmtKind::If(cond, then, otherwise)
             }
             82..96 => return self.looped(out, depth, callable),
-            _ => {
+            96.. => {
                 let mut tried = self.block(depth, callable, in_loop);
                 if self.random.chance(50) {
                     let throw = Body {
@@ -357,7 +357,7 @@ impl Generator<'_> {
         } else {
             self.random.below(2) as i64
         };
-        if self.random.chance(85) {
+        if self.random.chance(93) {
             out.push(stmt(StmtKind::Assign(x.into(), Expr::Int(start))));
         }
         let bound = if step < 0 {
@@ -377,7 +377,7 @@ impl Generator<'_> {
         }
         let (stay, leave) = if step < 0 {
             (Cmp::Ge, Cmp::Lt)
-        } else if step == 1 && self.random.chance(20) {
+        } else if step == 1 && self.random.chance(8) {
             (Cmp::Ne, Cmp::Eq)
         } else {
             (Cmp::Lt, Cmp::Ge)

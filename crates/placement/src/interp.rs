@@ -158,6 +158,11 @@ impl<'p> Machine<'p> {
         &self.trace
     }
 
+    /// The blocks of memory: start and end.
+    pub fn blocks(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.blocks.iter().map(|(s, e)| (*s, *e))
+    }
+
     /// The threads that can take a step.
     pub fn enabled(&self) -> Vec<u32> {
         (0..self.threads.len())
@@ -255,7 +260,7 @@ impl<'p> Machine<'p> {
 
     /// Thread handles are small negative numbers, unlike any address.
     fn handle(&self, h: i64) -> Option<usize> {
-        let t = usize::try_from(-1i64.checked_sub(h)?).ok()?;
+        let t = usize::try_from((-1i64).checked_sub(h)?).ok()?;
         (t < self.threads.len()).then_some(t)
     }
 

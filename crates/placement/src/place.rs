@@ -16,10 +16,11 @@ use crate::alias;
 use crate::analysis::Analysis;
 use crate::anticipate::Anticipated;
 use crate::cfg::Cfg;
-use crate::coalesce::coalesce;
+use crate::coalesce::{coalesce, compact};
 use crate::cover::{Fact, cover, insert};
 use crate::history::{History, MAX_PASSES, incoming, meet, same_paths};
-use crate::ir::{AccessId, BlockId, Check, Effects, Function, Instr, Kind, Path, Point};
+use crate::ir::{AccessId, BlockId, Check, Effects, Function, Instr, Kind, Path, Point, Shape};
+use crate::proxy::{self, ProxyUse};
 use crate::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +43,8 @@ pub struct Options {
     pub mode: Mode,
     /// Use alias facts. Trace-precise, not address-precise: see docs/soundness.md.
     pub alias_facts: bool,
+    /// Use field proxies; [`ProxyUse::OneWay`] is trace-precise, not address-precise.
+    pub proxies: ProxyUse,
     /// Believe, as the paper does, that every loop ends.
     pub loops_end: bool,
     /// Keep the contexts.
@@ -53,6 +56,7 @@ impl Default for Options {
         Options {
             mode: Mode::BigFoot,
             alias_facts: false,
+            proxies: ProxyUse::Never,
             loops_end: false,
             contexts: false,
         }
@@ -117,6 +121,8 @@ pub struct Placement {
     pub fates: Vec<Fate>,
     /// If asked for: contexts at each point, before its checks and, where that differs, after them.
     pub contexts: BTreeMap<Point, Vec<Context>>,
+    /// For each field that is checked, by offset: the fields checked along with it, itself included.
+    pub company: Vec<(i64, BTreeSet<i64>)>,
     /// Why there are as many checks as there are.
     pub counts: Counts,
 }
@@ -161,7 +167,11 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
     let mut out = placer.out;
     out.counts.immediate = history.immediate.len() as u64;
     out.counts.accesses = u64::from(f.accesses);
-    out.finish();
+    if options.mode == Mode::RedCard {
+        out.recount();
+    } else {
+        out.finish();
+    }
     out
 }
 
@@ -212,6 +222,18 @@ impl Placement {
 
     /// Derives what follows from the checks.
     fn finish(&mut self) {
+        for checks in self.checks.values().chain(self.commits.values()) {
+            self.company.extend(proxy::company(checks));
+        }
+        self.recount();
+    }
+
+    /// Fates and counts, from the checks as they are now.
+    pub(crate) fn recount(&mut self) {
+        self.counts.checks = 0;
+        for fate in &mut self.fates {
+            fate.checked_at.clear();
+        }
         for (point, checks) in &self.checks {
             for c in checks {
                 self.counts.checks += c.paths.len() as u64;
@@ -278,6 +300,7 @@ impl Placer<'_> {
                     if redundant {
                         self.out.fates[id.index()].already_checked = true;
                     } else {
+                        self.keep_company(path, *kind, a.path(*id), &past);
                         self.out
                             .at(Point { block, index }, vec![single(*id, *kind, path)]);
                     }
@@ -285,6 +308,34 @@ impl Placer<'_> {
                 self.history.transfer(a, i, &mut past);
             }
         }
+    }
+
+    /// The fields of the same object that were accessed before, in this release-free span.
+    fn keep_company(
+        &mut self,
+        path: &Path,
+        kind: Kind,
+        resolved: Option<&(Path, Kind)>,
+        past: &[Fact],
+    ) {
+        if path.shape != Shape::Field {
+            return;
+        }
+        let field = path.lo.constant();
+        let mut others = BTreeSet::from([field]);
+        if let Some((p, _)) = resolved {
+            // An object is known by what its address is besides the field's offset.
+            let base = |p: &Path, field: i64| p.lo.offset(field.saturating_neg());
+            let this = base(p, field);
+            others.extend(
+                past.iter()
+                    .filter(|f| f.path.shape == Shape::Field && f.kind >= kind)
+                    .map(|f| (f, f.path.lo.constant()))
+                    .filter(|(f, offset)| base(&f.path, *offset) == this)
+                    .map(|(_, offset)| offset),
+            );
+        }
+        self.out.company.push((field, others));
     }
 
     /// Past checks, and the sets C, to the greatest fixed point.
@@ -379,6 +430,7 @@ impl Placer<'_> {
             && a.cfg.preds[s.index()].len() > 1
         {
             self.edge(b, s, &past, &mut checked);
+            checked = compact(&a.solver(b), checked);
         }
         self.context(point, &past, &checked, future);
         if kills.forgets {

@@ -15,6 +15,8 @@ pub(crate) struct Solver<'a> {
     values: &'a Values,
     /// Expanded, each `≥ 0`.
     facts: Vec<Lin>,
+    /// The facts contradict each other: nothing ever comes here, and everything holds.
+    absurd: bool,
 }
 
 impl<'a> Solver<'a> {
@@ -25,14 +27,23 @@ impl<'a> Solver<'a> {
         let mut s = Solver {
             values,
             facts: Vec::new(),
+            absurd: false,
         };
         for c in facts {
             s.assume(c);
         }
+        s.absurd = s
+            .facts
+            .iter()
+            .any(|f| f.as_constant().is_some_and(|c| c < 0));
         s
     }
 
-    pub(crate) fn assume(&mut self, c: &Cond) {
+    pub(crate) fn is_absurd(&self) -> bool {
+        self.absurd
+    }
+
+    fn assume(&mut self, c: &Cond) {
         let Some(e) = self.values.expand(c.lin()) else {
             return;
         };
@@ -57,6 +68,9 @@ impl<'a> Solver<'a> {
 
     /// `facts ⊢ e ≥ 0`?
     pub(crate) fn nonnegative(&self, e: &Lin) -> bool {
+        if self.absurd {
+            return true;
+        }
         match e.as_constant() {
             Some(c) => c >= 0,
             None => self.values.expand(e).is_some_and(|e| self.search_all(&e)),

@@ -2,9 +2,9 @@
 //!
 //! Checks speak of SSA values. Where a local still holds the value, its name is used; else a renaming
 //! `i'7 <- i` is put behind the definition, as the paper's [RENAME] does. What is printed parses, and
-//! runs like the placed program (contexts are comments).
+//! runs like the placed program (contexts are comments), except that checks on the way of an exception to its
+//! handler can only be mentioned.
 
-use super::ast::Pos;
 use super::lower::{Lowered, Origin, WORD};
 use super::print::{Notes, print_with};
 use crate::cfg::Cfg;
@@ -77,6 +77,9 @@ impl<'a> Writer<'a> {
         }
         for ((body, index, point), origin) in ordered {
             let mut lines = Vec::new();
+            // The way of an exception from a call to a handler that has other ways in: BFJ has no
+            // place for a statement there.
+            let thrown = self.f.blocks[point.block.index()].on_edge.is_some();
             let here: &[Context] = placement
                 .contexts
                 .get(&point)
@@ -95,7 +98,10 @@ impl<'a> Writer<'a> {
                 lines.push(self.context(c, &origin));
             }
             let place = self.lines.entry((body, index)).or_default();
-            for l in lines {
+            for mut l in lines {
+                if thrown {
+                    l = format!("// if it throws: {l}");
+                }
                 // Several points may share a place in the text; a context is shown once.
                 if place.last() != Some(&l) {
                     place.push(l);
@@ -186,11 +192,15 @@ impl<'a> Writer<'a> {
 
     /// `x.f/g` or `a[lo..hi:k]`; `None` if BFJ has no way to say it.
     fn paths(&mut self, paths: &[Path], origin: &Origin, rename: bool) -> Option<String> {
+        let paths: Vec<Path> = paths
+            .iter()
+            .map(|p| self.values.resolve_path(p))
+            .collect::<Option<_>>()?;
         let first = paths.first()?;
         if first.shape == Shape::Field {
             let mut fields = Vec::new();
             let mut base = None;
-            for p in paths {
+            for p in &paths {
                 let k = p.lo.constant();
                 if k % WORD != 0 || p.extent != Extent::One {
                     return None;
@@ -358,12 +368,5 @@ impl<'a> Writer<'a> {
                 return;
             }
         }
-    }
-}
-
-/// Used by error messages of callers that print positions.
-impl std::fmt::Display for Pos {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.line, self.column)
     }
 }

@@ -354,7 +354,12 @@ impl Lowering<'_> {
             StmtKind::Skip => {}
             StmtKind::Assign(x, e) => {
                 let value = self.expr(e)?;
+                let constant = value.as_constant();
                 self.define(x, |dst| Instr::Let { dst, value });
+                // Known constants decide branches when they are lowered.
+                if let Some(c) = constant {
+                    self.bind(x, Lin::from(c));
+                }
             }
             StmtKind::Rename(x, y) => {
                 let value = self.local(y);
@@ -595,10 +600,14 @@ impl Lowering<'_> {
     fn branch(&mut self, c: &BoolExpr, t: &Body, e: &Body) -> Result<(), Error> {
         let cond = self.condition(c)?;
         let (then, otherwise) = (self.open(), self.open());
-        self.close(Terminator::Branch {
-            cond,
-            then,
-            otherwise,
+        self.close(match cond.lin().as_constant() {
+            Some(c) if cond.holds(c) => Terminator::Goto(then),
+            Some(_) => Terminator::Goto(otherwise),
+            None => Terminator::Branch {
+                cond,
+                then,
+                otherwise,
+            },
         });
         let cursor = self.cursor;
         let env = Rc::clone(&self.env);
