@@ -8,22 +8,22 @@ use engine::{Detector, Djit, FastTrack};
 use std::fmt;
 
 /// What a detector can be told.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
-    /// Samplers: the share of the execution to look at, 0 to 1.
-    pub rate: f64,
+    /// Pacer: the share of the execution to look at, 0 to 1. Without it, the marks in the trace say when.
+    pub rate: Option<f64>,
     /// Samplers: where their choices come from.
     pub seed: u64,
-    /// The trace has marks, see [`marked`](crate::marked): Pacer's sampling periods are those, whatever the rate.
-    pub marked: bool,
+    /// SlimState: arrays with fewer elements are FINE from the start.
+    pub small_array: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Options {
-            rate: 1.0,
+            rate: None,
             seed: 0,
-            marked: false,
+            small_array: 16,
         }
     }
 }
@@ -33,7 +33,7 @@ impl Default for Options {
 pub enum Promise {
     /// Every byte that races, and no other.
     Exact,
-    /// No byte that does not race; the same as `Exact` at rate 1 if the trace has no marks.
+    /// No byte that does not race; the same as `Exact` at rate 1.
     Sampled,
     /// No byte that does not race.
     Sound,
@@ -76,6 +76,12 @@ impl fmt::Display for Unknown {
 
 impl std::error::Error for Unknown {}
 
+/// Does it sample at a rate?
+pub fn samples(name: &str) -> bool {
+    let entry = DETECTORS.iter().find(|entry| entry.name == name);
+    entry.is_some_and(|entry| entry.promise == Promise::Sampled)
+}
+
 macro_rules! table {
     ($($name:literal, $promise:ident, |$options:pat_param| $make:expr, $about:literal;)*) => {
         /// All detectors.
@@ -103,11 +109,11 @@ table! {
         "epochs, and vectors for concurrent reads";
     "rex", Exact, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Order)),
         "fasttrack without the accesses that a thread repeats before it releases";
-    "rex-lockset", Sound, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Held)),
-        "the same across locks, if the same ones are held: may miss races";
     "rex-paper", Sound, |_| Rex::new(FastTrack::default(), Trie::new(Locks::Order)),
         "fasttrack behind the filter as published: may miss races";
-    "pacer", Sampled, |o| Pacer::new((!o.marked).then_some(o.rate), o.seed),
+    "rex-lockset", Sound, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Held)),
+        "the same across locks, if the same ones are held: may miss races";
+    "pacer", Sampled, |o| Pacer::new(o.rate, o.seed),
         "fasttrack in sampling periods, by --rate and --seed or by marks in the trace";
     "literace", Sound, |o| LiteRace::new(FastTrack::default(), o.seed),
         "fasttrack on functions that are new to a thread, and a sample of the others";

@@ -37,7 +37,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// Analyses a trace. `open` opens it: once, and again to find the events of races; it may say `None` the second time if it cannot.
+/// Analyses a trace. `open` opens it: once, and again to look for marks or for the events of races; it may say `None` then if
+/// it cannot.
 ///
 /// If the trace is wrong somewhere, the report is about the events before that.
 pub fn analyze<R: BufRead>(
@@ -50,10 +51,16 @@ pub fn analyze<R: BufRead>(
         Ok(None) => return (None, Ok(())),
         Err(e) => return (None, Err(e.into())),
     };
+    let mut options = *options;
+    let marks = options.rate.is_none();
+    if marks && detectors::samples(detector) && !has_marks(&mut open) {
+        options.rate = Some(1.0);
+    }
     let pass = Pass {
         reader: &mut reader,
+        marks,
     };
-    let first = match detectors::with(detector, options, pass) {
+    let first = match detectors::with(detector, &options, pass) {
         Ok(first) => first,
         Err(unknown) => return (None, Err(Failure::Detector(unknown))),
     };
@@ -81,10 +88,13 @@ pub fn analyze<R: BufRead>(
     (Some(report), first.end.map_err(Failure::Trace))
 }
 
-/// Does the trace say which parts of it are sampling periods? Looks for the first mark, up to the first error.
-pub fn marked<R: BufRead>(mut reader: Reader<R>) -> bool {
+/// Does the trace say when to sample? If it cannot be looked at twice, nobody knows; then no.
+fn has_marks<R: BufRead>(open: &mut impl FnMut() -> Result<Option<Reader<R>>, Error>) -> bool {
+    let Ok(Some(mut reader)) = open() else {
+        return false;
+    };
     while let Ok(Some(event)) = reader.next_event() {
-        if matches!(event.op, Op::SampleBegin | Op::SampleEnd) {
+        if event.op == Op::SampleBegin {
             return true;
         }
     }
@@ -93,6 +103,8 @@ pub fn marked<R: BufRead>(mut reader: Reader<R>) -> bool {
 
 struct Pass<'a, R> {
     reader: &'a mut Reader<R>,
+    /// Sampling periods are those of the trace.
+    marks: bool,
 }
 
 struct FirstPass {
@@ -106,7 +118,7 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
     type Output = FirstPass;
 
     fn visit<D: Detector + 'static>(self, detector: D) -> FirstPass {
-        let Pass { reader } = self;
+        let Pass { reader, marks } = self;
         let mut replay = Replay::new(detector);
         let mut checker = Checker::new();
         let mut findings = Findings::default();
@@ -119,12 +131,12 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
                 Err(e) => break Err(e),
             };
             match checker.step(&event) {
-                Ok(Outcome::Plain) => {
+                Ok(Outcome::Plain) if marks || !is_mark(&event) => {
                     let at = reader.position();
                     accesses += accesses_of(&event);
                     replay.step(&event, &mut |race: &Race| findings.add(race, at));
                 }
-                Ok(Outcome::Nested) => {}
+                Ok(_) => {}
                 Err(malformed) => {
                     break Err(Error::Bad {
                         place: reader.place(),
@@ -148,6 +160,10 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
             end,
         }
     }
+}
+
+fn is_mark(event: &Event) -> bool {
+    matches!(event.op, Op::SampleBegin | Op::SampleEnd)
 }
 
 #[inline]

@@ -10,11 +10,7 @@ use trace::Reader;
 
 fn report(detector: &str, text: &str) -> Report {
     let open = || Reader::new(text.as_bytes()).map(Some);
-    let options = Options {
-        marked: analyze::marked(Reader::new(text.as_bytes()).unwrap()),
-        ..Options::default()
-    };
-    let (report, end) = analyze::analyze(detector, &options, open);
+    let (report, end) = analyze::analyze(detector, &Options::default(), open);
     end.unwrap_or_else(|e| panic!("{detector}: {e}"));
     report.expect("there is a trace")
 }

@@ -1,7 +1,7 @@
 //! The commands about traces: `analyze`, `convert`, `gen`.
 
 use crate::{BAD_INPUT, FINE, RACES};
-use analyze::detectors::{DETECTORS, Options, Promise};
+use analyze::detectors::{DETECTORS, Options};
 use analyze::show::{self, Style};
 use analyze::{Failure, analyze};
 use clap::Args;
@@ -43,10 +43,9 @@ pub(crate) struct Analyze {
     /// Which detector.
     #[arg(long, default_value = "fasttrack")]
     detector: String,
-    /// The share of the execution that a sampling detector looks at, 0 to 1. If a file has marks (`sbegin`, `send`), they rule;
-    /// on standard input, they rule from the first one on.
-    #[arg(long, default_value_t = 1.0, value_parser = rate)]
-    rate: f64,
+    /// The share of the execution that `pacer` looks at, 0 to 1 [default: what the trace marks, or 1].
+    #[arg(long, value_parser = rate)]
+    rate: Option<f64>,
     /// Where a sampling detector's choices come from.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -101,7 +100,7 @@ impl Analyze {
         let options = Options {
             rate: self.rate,
             seed: self.seed,
-            marked: self.samples() && !is_stdio(&self.file) && self.is_marked(),
+            ..Options::default()
         };
         let mut opened = 0;
         let (report, end) = analyze(&self.detector, &options, || {
@@ -137,21 +136,6 @@ impl Analyze {
                 BAD_INPUT
             }
         }
-    }
-}
-
-impl Analyze {
-    fn samples(&self) -> bool {
-        DETECTORS
-            .iter()
-            .any(|entry| entry.name == self.detector && entry.promise == Promise::Sampled)
-    }
-
-    /// Errors are found again, and told, by the analysis.
-    fn is_marked(&self) -> bool {
-        open(&self.file)
-            .and_then(Reader::new)
-            .is_ok_and(analyze::marked)
     }
 }
 

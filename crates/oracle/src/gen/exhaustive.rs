@@ -91,6 +91,23 @@ impl Alphabet {
         })
     }
 
+    /// The least that tells footprints and rules apart: reads of the scalar and of all, writes of the scalar, an element,
+    /// all, a half, every other one.
+    pub fn tiny() -> Self {
+        Alphabet {
+            accesses: vec![
+                single(AccessKind::Read, SCALAR),
+                range(AccessKind::Read, 0, LEN, 1),
+                single(AccessKind::Write, SCALAR),
+                single(AccessKind::Write, ARRAY),
+                range(AccessKind::Write, 0, LEN, 1),
+                range(AccessKind::Write, 0, LEN / 2, 1),
+                range(AccessKind::Write, 0, LEN, 2),
+            ],
+            ..Alphabet::small()
+        }
+    }
+
     /// The same with `Fork` and `Join`.
     pub fn with_forks(mut self) -> Self {
         self.forks = true;
