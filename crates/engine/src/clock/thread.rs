@@ -16,7 +16,7 @@ pub struct ThreadClock {
     slot: Slot,
     /// Completed epochs; the current one is the next.
     time: Time,
-    /// The current epoch as the shadow writes it. A function of `slot` and `time`, kept for speed.
+    /// The current epoch as the shadow writes it. A function of `slot`, `time`, `recording` and `ended`, kept for speed.
     epoch: Epoch,
     /// Was anything recorded in the shadow at the current epoch?
     used: bool,
@@ -97,7 +97,10 @@ impl ThreadClock {
     /// From now on its accesses are recorded, or only checked.
     #[inline]
     pub fn set_recording(&mut self, recording: bool) {
-        self.recording = recording;
+        if self.recording != recording {
+            self.recording = recording;
+            self.set_epoch();
+        }
     }
 
     /// What versions did for it, without and with recording; nothing if it has none.
@@ -215,7 +218,7 @@ impl ThreadClock {
         self.ended = true;
         // No same-epoch test succeeds from now on, and no site has a number: a thread that goes on
         // after its end meets `renew` before it records anything.
-        self.epoch = Epoch::NEVER;
+        self.set_epoch();
         self.sites.clear();
     }
 
@@ -239,10 +242,20 @@ impl ThreadClock {
         }
         self.slot = slot;
         self.time = time;
-        self.epoch = Epoch::new(slot, time.next());
+        self.set_epoch();
         self.sites.clear();
         // Nobody else has seen the new slot: its next publication brings news, of the old one at least.
         self.learned = true;
+    }
+
+    fn set_epoch(&mut self) {
+        self.epoch = if self.ended {
+            Epoch::NEVER
+        } else if self.recording {
+            Epoch::new(self.slot, self.time.next())
+        } else {
+            Epoch::unrecorded(self.slot)
+        };
     }
 
     fn give_back(&self, slots: &Slots) {
@@ -267,7 +280,7 @@ impl ThreadClock {
             self.time = self.time.next();
             self.used = false;
             self.learned = false;
-            self.epoch = Epoch::new(self.slot, self.time.next());
+            self.set_epoch();
         }
     }
 

@@ -23,8 +23,8 @@
 //! known to it. No lost race: a thread records an access in an epoch that no one else has been told of, whoever is
 //! sampling. What a period is only decides which accesses are recorded.
 //!
-//! One deviation: the paper keeps a sampled access if its thread repeats it, not sampled, after a release, since time stood still in
-//! between. Here the repeated access discards it, so that only shortest races are reported.
+//! One deviation: the paper keeps a sampled access if its thread repeats it, not sampled, in the same epoch, which outside of sampling
+//! periods goes on across releases. Here the repeated access discards it: it is the last one to race.
 //!
 //! A plain write resets atomic objects, so this part of it happens outside of sampling periods, too; `atomic_bytes` says where.
 

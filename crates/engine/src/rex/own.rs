@@ -151,7 +151,7 @@ struct AccessKey {
 impl Key for AccessKey {
     fn hash(&self) -> u64 {
         let place = u64::from(self.site.0) << 32 | u64::from(self.size) << 1 | self.kind as u64;
-        self.addr.0 ^ mix(place)
+        self.addr.0 ^ place.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 }
 

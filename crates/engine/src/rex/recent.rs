@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 const WAYS: usize = 4;
 const FIRST_SETS: usize = 16;
-/// 4096 sets of 4: at most 16384 entries a thread.
-const MAX_SETS: usize = 4096;
+/// At most 65536 entries of 40 bytes a thread, if it makes so many different accesses in a span.
+const MAX_SETS: usize = 16384;
 
 /// What identifies an access for the filter.
 pub(crate) trait Key: Copy + Eq {

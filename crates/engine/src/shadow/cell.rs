@@ -41,6 +41,11 @@ impl Epoch {
         Epoch((slot.0 as u64) << SLOT_SHIFT | time.0 as u64 | MASK | WRITE)
     }
 
+    /// The epoch of accesses of `slot` that are not recorded: equal to none that is, so that no access is taken for a repetition of it.
+    pub const fn unrecorded(slot: Slot) -> Epoch {
+        Epoch((slot.0 as u64) << SLOT_SHIFT | TIME | MASK | WRITE)
+    }
+
     /// The bits: a cell of this epoch, with all bytes and the write bit set and no site.
     pub const fn bits(self) -> u64 {
         self.0
