@@ -5,6 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int, c_void};
 
+use core::sync::atomic::{AtomicUsize, Ordering};
+
 use report::Module;
 
 use crate::sys;
@@ -154,4 +156,43 @@ fn find_placement(notes: &[u8]) -> Option<String> {
     let line = core::str::from_utf8(line).ok()?;
     let mut words = line.split(' ');
     words.find_map(|word| word.strip_prefix("placement=").map(ToString::to_string))
+}
+
+const MODULES: usize = 64;
+
+/// Address ranges of instrumented modules; an end of 0 ends the list.
+static INSTRUMENTED: [(AtomicUsize, AtomicUsize); MODULES] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; MODULES];
+
+/// Is the code at `pc` in a module whose accesses are checked?
+#[inline]
+pub fn is_instrumented(pc: usize) -> bool {
+    for (start, end) in &INSTRUMENTED {
+        let end = end.load(Ordering::Acquire);
+        if end == 0 {
+            return false;
+        }
+        if pc < end && start.load(Ordering::Relaxed) <= pc {
+            return true;
+        }
+    }
+    false
+}
+
+/// The module that holds `address` is instrumented. Called by constructors, one at a time.
+pub fn mark_instrumented(address: usize) {
+    if is_instrumented(address) {
+        return;
+    }
+    let address = address as u64;
+    let Some(module) = list().into_iter().find(|m| m.start <= address && address < m.end) else {
+        return;
+    };
+    let free = INSTRUMENTED
+        .iter()
+        .find(|(_, end)| end.load(Ordering::Relaxed) == 0);
+    if let Some((start, end)) = free {
+        start.store(module.start as usize, Ordering::Relaxed);
+        end.store(module.end as usize, Ordering::Release);
+    }
 }

@@ -12,6 +12,7 @@ use report::{Block, Location, Stack};
 
 use crate::lock::Spin;
 use crate::table::{Index, mix};
+use crate::intercept::mapping;
 use crate::{heap, modules, registry, site, sys, thread};
 
 /// Races found, unique ones.
@@ -157,6 +158,14 @@ fn location(address: u64) -> Location {
     }
     if let Some((Tid(thread), (start, end))) = registry::by_stack(address) {
         return Location::ThreadStack { thread, start, end };
+    }
+    if let Some(mapping) = mapping::find(address) {
+        return Location::Mapped {
+            start: mapping.start,
+            bytes: mapping.bytes,
+            thread: mapping.thread.0,
+            stack: stack(site::stack_of(mapping.site)),
+        };
     }
     Location::Unknown
 }

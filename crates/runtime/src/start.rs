@@ -108,6 +108,7 @@ unsafe extern "C" fn __footrace_init(note: *const c_char) {
     if note.is_null() || !own.enter() {
         return;
     }
+    modules::mark_instrumented(note as usize);
     // SAFETY: the module's note, NUL-terminated.
     let note = unsafe { CStr::from_ptr(note) }.to_string_lossy();
     let field = |key: &str| {

@@ -86,8 +86,8 @@ pub struct Thread {
     held: Held,
     /// Nested requests not to look at reads, and at writes.
     pub ignore: [u32; 2],
-    /// Initialisers that `pthread_once` is about to run, innermost last.
-    pub once: Vec<usize>,
+    /// Initialisers that `pthread_once` is about to run, with their controls, innermost last.
+    pub once: Vec<(usize, usize)>,
     /// Signals that arrived while the thread was in the runtime.
     pub signals: Queue,
 }

@@ -1,7 +1,7 @@
 //! The end of the process: the last counts, and the exit code.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use engine::SyncOp;
 use event::SyncId;
@@ -9,10 +9,6 @@ use event::SyncId;
 use super::{sync, threads};
 use crate::real::interceptors;
 use crate::{records, thread, tls};
-
-unsafe extern "C" {
-    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
-}
 
 /// From every registration of an exit handler to the exit.
 const HANDLERS: SyncId = SyncId(0x4558_0000_0000_0000);
@@ -22,7 +18,7 @@ static FINISHED: AtomicBool = AtomicBool::new(false);
 /// Registered before everything else, so called after all other handlers.
 pub(crate) fn prepare() {
     // SAFETY: `late` stays as long as the process.
-    unsafe { on_exit(late, core::ptr::null_mut()) };
+    unsafe { (real::on_exit.get())(late as *const () as usize, core::ptr::null_mut()) };
 }
 
 /// The code to end with instead of `code`.
@@ -58,7 +54,28 @@ fn finish(code: c_int) {
     }
 }
 
+/// The program's `main`.
+static MAIN: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn main(count: c_int, arguments: usize, environment: usize) -> c_int {
+    type Main = extern "C" fn(c_int, usize, usize) -> c_int;
+    // SAFETY: the first argument of `__libc_start_main`.
+    let main = unsafe { core::mem::transmute::<usize, Main>(MAIN.load(Ordering::Relaxed)) };
+    let code = main(count, arguments, environment);
+    // Returning is exiting.
+    sync(SyncOp::Receive(HANDLERS));
+    code
+}
+
 interceptors! {
+    fn __libc_start_main(program: usize, count: c_int, arguments: usize, init: usize, fini: usize, loader: usize, stack: usize) -> c_int = |real, pc| {
+        MAIN.store(program, Ordering::Relaxed);
+        real(main as *const () as usize, count, arguments, init, fini, loader, stack)
+    }
+    fn on_exit(function: usize, argument: *mut c_void) -> c_int = |real, pc| {
+        sync(SyncOp::Send(HANDLERS));
+        real(function, argument)
+    }
     fn exit(code: c_int) = |real, pc| {
         sync(SyncOp::Receive(HANDLERS));
         real(code);

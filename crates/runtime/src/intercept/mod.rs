@@ -6,8 +6,14 @@ use event::{AccessKind, SyncId};
 use crate::{entry, thread};
 
 pub(crate) mod allocation;
+mod annotations;
 pub(crate) mod exit;
-pub(crate) mod locks;
+mod files;
+mod locks;
+pub(crate) mod mapping;
+mod once;
+mod semaphores;
+mod strings;
 pub(crate) mod threads;
 
 /// Looks up everything that stands behind our functions.
@@ -15,6 +21,11 @@ pub(crate) fn resolve() {
     allocation::resolve();
     threads::resolve();
     locks::resolve();
+    once::resolve();
+    semaphores::resolve();
+    mapping::resolve();
+    files::resolve();
+    strings::resolve();
     exit::resolve();
     crate::signal::resolve();
 }
