@@ -185,7 +185,10 @@ pub fn mark_instrumented(address: usize) {
         return;
     }
     let address = address as u64;
-    let Some(module) = list().into_iter().find(|m| m.start <= address && address < m.end) else {
+    let Some(module) = list()
+        .into_iter()
+        .find(|m| m.start <= address && address < m.end)
+    else {
         return;
     };
     let free = INSTRUMENTED

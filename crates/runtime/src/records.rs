@@ -10,9 +10,9 @@ use engine::{Race, Side};
 use event::Tid;
 use report::{Block, Location, Stack};
 
+use crate::intercept::mapping;
 use crate::lock::Spin;
 use crate::table::{Index, mix};
-use crate::intercept::mapping;
 use crate::{heap, modules, registry, site, sys, thread};
 
 /// Races found, unique ones.

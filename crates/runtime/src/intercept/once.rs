@@ -3,8 +3,8 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use engine::detector::AtomicOp;
 use engine::SyncOp;
+use engine::detector::AtomicOp;
 use event::{Addr, LoadOrder, StoreOrder, SyncId};
 
 use super::sync;

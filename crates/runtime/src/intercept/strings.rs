@@ -49,7 +49,11 @@ fn compared(a: Text, b: Text, most: usize, fold: bool) -> usize {
         // SAFETY: as above.
         let y = unsafe { b.wrapping_add(at).read_volatile() } as u8;
         at += 1;
-        let same = if fold { x.eq_ignore_ascii_case(&y) } else { x == y };
+        let same = if fold {
+            x.eq_ignore_ascii_case(&y)
+        } else {
+            x == y
+        };
         if !same || x == 0 {
             break;
         }
