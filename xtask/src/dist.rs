@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: builds everything a user needs into `target/dist`, with `bin/` and `lib/`, from
 //! which it runs without installation.
+use crate::cargo::{self, workspace};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Executables: package, file in the target directory, name in `bin/`.
 const PROGRAMS: &[(&str, &str, &str)] = &[
@@ -25,11 +25,6 @@ const LIBRARIES: &[(&str, &str, &str)] = &[
         "libfootrace_null.a",
     ),
 ];
-
-fn workspace() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
-}
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     // A running tool cannot be written to, but it can be replaced.
@@ -60,17 +55,11 @@ pub(crate) fn dist() -> Result<PathBuf, String> {
         .iter()
         .chain(LIBRARIES)
         .map(|(package, _, _)| *package);
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(&workspace).args(["build", "--release"]);
+    let mut build = cargo::command(&["build", "--release"]);
     for package in packages {
-        cargo.args(["--package", package]);
+        build.args(["--package", package]);
     }
-    let status = cargo
-        .status()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
-    if !status.success() {
-        return Err("the build failed".to_owned());
-    }
+    cargo::check(&mut build)?;
     let built = target.join("release");
     for (_, file, name) in PROGRAMS {
         copy(&built.join(file), &root.join("bin").join(name))?;

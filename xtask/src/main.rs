@@ -1,18 +1,47 @@
 //! The one developer door: `cargo xtask COMMAND`.
 #![forbid(unsafe_code)]
 
+mod cargo;
+mod demo;
 mod dist;
 mod image;
+mod setup;
 mod suite;
+mod tidy;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  demo             shows what footrace does
+  test [--long]    all tests; --long: also those that take hours
+  test NAME…       programs of tests/ whose names contain one of these
+  bless            accepts the reports of the programs in tests/ as right
+  tidy [--fix]     formatting, lints, rules for files
+  dist             builds everything into target/dist
+  bench engine     events per second";
 
 fn main() {
-    let command = std::env::args().nth(1).unwrap_or_default();
-    let result = match command.as_str() {
-        "test" => suite::test(&[]),
-        "bless" => suite::test(&["--bless"]),
-        "dist" => dist::dist().map(|root| println!("{}", root.display())),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["demo"] => demo::demo(),
+        ["test", rest @ ..] => suite::test(&[], rest),
+        ["bless", rest @ ..] => suite::test(&["--bless"], rest),
+        ["tidy"] => tidy::tidy(false),
+        ["tidy", "--fix"] => tidy::tidy(true),
+        ["dist"] => setup::ensure().and_then(|()| dist::dist()).map(|root| {
+            let bin = root.join("bin");
+            println!("export PATH=\"{}:$PATH\"", bin.display());
+        }),
+        ["bench", "engine"] => cargo::run(&[
+            "bench",
+            "--package",
+            "footrace-engine",
+            "--package",
+            "footrace-analyze",
+        ]),
         _ => {
-            eprintln!("usage: cargo xtask demo|test|bless|dist|tidy");
+            eprintln!("{USAGE}");
             std::process::exit(2);
         }
     };
