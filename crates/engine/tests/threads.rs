@@ -7,6 +7,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Barrier, Mutex, PoisonError};
 
+use engine::pacer::Pacer;
+use engine::rex::{Locks, OwnThread, Rex};
 use engine::{Access, AtomicOp, Detector, Djit, FastTrack, Limits, SyncOp};
 use event::{AccessKind, Addr, Event, LoadOrder, Op, RmwOrder, Site, StoreOrder, SyncId, Tid};
 use oracle::{Oracle, r#gen::Rng};
@@ -245,6 +247,19 @@ fn fasttrack_on_real_threads() {
 #[test]
 fn djit_on_real_threads() {
     check(Djit::default, 1000, 12);
+}
+
+#[test]
+fn rex_on_real_threads() {
+    let rex = || Rex::new(FastTrack::default(), OwnThread::new(Locks::Order));
+    check(rex, 1000, 12);
+    check(rex, 100, 100);
+}
+
+#[test]
+fn pacer_on_real_threads() {
+    check(|| Pacer::new(Some(1.0), 0), 1000, 12);
+    check(|| Pacer::new(Some(1.0), 0), 100, 100);
 }
 
 #[test]
