@@ -18,7 +18,7 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, loom))]
 extern crate std;
 
 mod atomic_bytes;
@@ -42,5 +42,5 @@ pub use detector::{
     Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Race, Side, Sink, SyncOp,
 };
 pub use grow::Grow;
-pub use lock::{Lock, Relax, set_yield};
+pub use lock::{Guard, Lock, set_yield};
 pub use precise::{Djit, FastTrack};

@@ -1,6 +1,7 @@
-//! The one lock of the engine: spins, then lets others run.
+//! Atomics and the one lock of the engine, which spins, then lets others run. Under `--cfg loom` these are loom's,
+//! which tries every order of their operations (`tests/loom.rs`).
 //!
-//! Lock order, outermost first; nothing else is taken while holding a later one:
+//! Lock order, outermost first; a lock is taken only while holding earlier ones:
 //!
 //! | lock | protects | held during |
 //! |---|---|---|
@@ -8,13 +9,25 @@
 //! | site lists; a shard of retired arrays; the making of mixed pages | themselves | a few instructions |
 //! | a shard of the sync table | the clocks of some sync objects | one join or copy |
 //! | a `Location` (tag in its first cell) | the accesses to 8 bytes | one check and update |
-//! | an `Extended` | what does not fit into its location | as its location, whose lock guards it |
+//! | a shard of the depot's states | which shared states there are | one look-up |
+//! | a state in the depot | itself | one check and update, or one copy |
 //! | slot allocation, a slot's occupants, the depot's free list | themselves | a few instructions |
+//!
+//! No lock is held while a race is reported. A thread that is interrupted while it holds one (a signal) must not come
+//! back into the engine before it goes on: whoever drives the engine has to see to that.
+
+#[cfg(loom)]
+pub(crate) use modelled::{AtomicU32, AtomicU64, Ordering, relax};
+#[cfg(loom)]
+pub use modelled::{Guard, Lock};
+#[cfg(not(loom))]
+pub(crate) use real::{AtomicU32, AtomicU64, Ordering, relax};
+#[cfg(not(loom))]
+pub use real::{Guard, Lock};
 
 use alloc::boxed::Box;
 
 use once_cell::race::OnceBox;
-use spin::RelaxStrategy;
 
 static YIELD: OnceBox<fn()> = OnceBox::new();
 
@@ -24,28 +37,63 @@ pub fn set_yield(f: fn()) {
     let _ = YIELD.set(Box::new(f));
 }
 
-/// Waits a little, the `round`th time.
-#[cold]
-pub(crate) fn relax(round: u32) {
-    if round < 64 {
-        core::hint::spin_loop();
-    } else if let Some(f) = YIELD.get() {
-        f();
-    } else {
-        core::hint::spin_loop();
+#[cfg(not(loom))]
+mod real {
+    pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    /// Waits a little, the `round`th time.
+    #[cold]
+    pub(crate) fn relax(round: u32) {
+        match super::YIELD.get() {
+            Some(f) if round >= 64 => f(),
+            _ => core::hint::spin_loop(),
+        }
     }
+
+    /// How `spin` waits.
+    #[derive(Debug)]
+    pub struct Relax;
+
+    impl spin::RelaxStrategy for Relax {
+        fn relax() {
+            // `spin` keeps no count: it polls before each call, so yielding at once is the safe choice.
+            relax(64);
+        }
+    }
+
+    /// A mutual exclusion lock.
+    pub type Lock<T> = spin::mutex::Mutex<T, Relax>;
+    /// Gives the lock back when dropped.
+    pub type Guard<'a, T> = spin::mutex::MutexGuard<'a, T, Relax>;
 }
 
-/// How `spin` waits.
-#[derive(Debug)]
-pub struct Relax;
+#[cfg(loom)]
+mod modelled {
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-impl RelaxStrategy for Relax {
-    fn relax() {
-        // `spin` keeps no count: it polls before each call, so yielding at once is the safe choice.
-        relax(64);
+    /// Lets the model try another thread.
+    pub(crate) fn relax(_round: u32) {
+        loom::thread::yield_now();
+    }
+
+    /// A mutual exclusion lock.
+    #[derive(Debug, Default)]
+    pub struct Lock<T>(loom::sync::Mutex<T>);
+    /// Gives the lock back when dropped.
+    pub type Guard<'a, T> = loom::sync::MutexGuard<'a, T>;
+
+    impl<T> Lock<T> {
+        /// A lock around `value`.
+        pub fn new(value: T) -> Lock<T> {
+            Lock(loom::sync::Mutex::new(value))
+        }
+
+        /// Takes the lock.
+        pub fn lock(&self) -> Guard<'_, T> {
+            match self.0.lock() {
+                Ok(guard) => guard,
+                Err(poisoned) => poisoned.into_inner(),
+            }
+        }
     }
 }
-
-/// A mutual exclusion lock.
-pub type Lock<T> = spin::mutex::Mutex<T, Relax>;

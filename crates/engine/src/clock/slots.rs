@@ -12,13 +12,12 @@
 //! old self in its past. Nothing wraps around.
 
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use event::{Site, Tid};
 
 use super::{Clock, Slot, Time};
 use crate::grow::Grow;
-use crate::lock::Lock;
+use crate::lock::{AtomicU32, Lock, Ordering};
 
 /// How large numbers may get. The defaults are what a shadow cell has bits for; tests use tiny ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

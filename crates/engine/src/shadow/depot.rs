@@ -12,7 +12,6 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -20,7 +19,7 @@ use rustc_hash::FxBuildHasher;
 use super::cell::Cell;
 use super::extended::Extended;
 use crate::grow::Grow;
-use crate::lock::Lock;
+use crate::lock::{AtomicU32, Lock, Ordering};
 
 #[derive(Debug, Default)]
 enum State {

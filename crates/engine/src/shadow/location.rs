@@ -17,7 +17,6 @@
 //! Checking and recording happen under the lock, so of two racing accesses the later one finds the other.
 
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering};
 
 use event::AccessKind;
 
@@ -28,6 +27,7 @@ use super::memo::Memo;
 use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::ThreadClock;
+use crate::lock::{AtomicU64, Ordering};
 
 /// The shadow of eight bytes.
 #[derive(Debug, Default)]
@@ -36,6 +36,7 @@ pub struct Location {
     cells: [AtomicU64; 2],
 }
 
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<Location>() == 16);
 
 /// A remembered access that races with the one just made.
@@ -72,10 +73,8 @@ pub struct Touched {
 
 impl Location {
     /// Nothing happened yet.
-    pub const fn new() -> Location {
-        Location {
-            cells: [const { AtomicU64::new(0) }; 2],
-        }
+    pub fn new() -> Location {
+        Location::default()
     }
 
     /// `ReadSameEpoch`, `WriteSameEpoch`: has the thread that is in `epoch` already made an access in it that makes this one

@@ -1,7 +1,6 @@
 //! Where the sync objects are.
 
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use event::{Addr, SyncId};
 use hashbrown::HashMap;
@@ -10,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 use super::atomic::AtomicObject;
 use super::barrier::Barrier;
 use crate::clock::Published;
-use crate::lock::Lock;
+use crate::lock::{AtomicU32, Lock, Ordering};
 
 type Map<T> = HashMap<u64, T, FxBuildHasher>;
 
@@ -60,7 +59,7 @@ impl Table {
         self.largest.load(Ordering::Relaxed)
     }
 
-    fn shard(&self, key: u64) -> spin::mutex::MutexGuard<'_, Shard, crate::lock::Relax> {
+    fn shard(&self, key: u64) -> crate::lock::Guard<'_, Shard> {
         // Not the bits that the maps within the shard tell their keys apart by.
         let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         self.shards[hash as usize % SHARDS].lock()
