@@ -37,9 +37,22 @@ pub fn set_yield(f: fn()) {
     let _ = YIELD.set(Box::new(f));
 }
 
+/// How `spin` waits.
+#[derive(Debug)]
+pub struct Relax;
+
+impl spin::RelaxStrategy for Relax {
+    fn relax() {
+        // `spin` keeps no count: it polls before each call, so yielding at once is the safe choice.
+        relax(64);
+    }
+}
+
 #[cfg(not(loom))]
 mod real {
     pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    use super::Relax;
 
     /// Waits a little, the `round`th time.
     #[cold]
@@ -47,17 +60,6 @@ mod real {
         match super::YIELD.get() {
             Some(f) if round >= 64 => f(),
             _ => core::hint::spin_loop(),
-        }
-    }
-
-    /// How `spin` waits.
-    #[derive(Debug)]
-    pub struct Relax;
-
-    impl spin::RelaxStrategy for Relax {
-        fn relax() {
-            // `spin` keeps no count: it polls before each call, so yielding at once is the safe choice.
-            relax(64);
         }
     }
 
