@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 const PROGRAMS: &[(&str, &str, &str)] = &[
     ("footrace-driver", "footrace-cc", "footrace-cc"),
     ("footrace-driver", "footrace-cc", "footrace-c++"),
+    ("footrace-driver", "footrace-cc", "llvm-ar"),
+    ("footrace-driver", "footrace-cc", "llvm-ranlib"),
+    ("footrace-driver", "footrace-cc", "llvm-nm"),
     ("footrace-driver", "footrace-ld", "footrace-ld"),
     ("footrace-driver", "cargo-footrace", "cargo-footrace"),
     ("footrace-cli", "footrace", "footrace"),

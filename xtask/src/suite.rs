@@ -15,6 +15,10 @@ pub(crate) fn test(extra: &[&str], chosen: &[&str]) -> Result<(), String> {
         cargo::check(&mut tests)?;
     }
     dist::dist()?;
+    if chosen.is_empty() && extra.is_empty() {
+        let builds = ["test", "--quiet", "--package", "footrace-driver"];
+        cargo::run(&[&builds[..], &["--test", "builds", "--", "--ignored"]].concat())?;
+    }
     let runner = ["run", "--quiet", "--package", "footrace-corpus", "--"];
     cargo::run(&[&runner[..], extra, &chosen].concat())
 }

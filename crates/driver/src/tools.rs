@@ -1,6 +1,8 @@
 //! The tools of LLVM 22 that we call.
 use crate::{Error, Result};
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 
 /// A tool, and the Debian package it comes in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,4 +43,11 @@ impl Tool {
                 ))
             })
     }
+}
+
+/// Replaces this process by the tool. Returns only if that fails.
+pub fn become_tool(tool: Tool, arguments: Vec<OsString>) -> Result<ExitCode> {
+    let mut command = Command::new(tool.find()?);
+    command.args(arguments);
+    Err(crate::exec(command))
 }
