@@ -10,8 +10,8 @@ static void *owner(void *arg) {
   invisible_wait(2);
   local = 1; // RACE a
   invisible_signal(3);
+  // The variable lives until the visitor has been there.
   invisible_wait(4);
-  invisible_use(local);
   return arg;
 }
 

@@ -18,7 +18,8 @@ usage: cargo xtask COMMAND
   bless            accepts the reports of the programs in tests/ as right
   tidy [--fix]     formatting, lints, rules for files
   dist             builds everything into target/dist
-  bench engine     events per second";
+  bench engine     events per second
+  bench [OPTION…]  the programs of bench/programs beside the peers; --quick, --programs A,B, --detectors A,B";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,6 +41,7 @@ fn main() {
             "--package",
             "footrace-analyze",
         ]),
+        ["bench", rest @ ..] => suite::bench(rest),
         _ => {
             eprintln!("{USAGE}");
             std::process::exit(2);

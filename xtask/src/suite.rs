@@ -22,3 +22,18 @@ pub(crate) fn test(extra: &[&str], chosen: &[&str]) -> Result<(), String> {
     let runner = ["run", "--quiet", "--package", "footrace-corpus", "--"];
     cargo::run(&[&runner[..], extra, &chosen].concat())
 }
+
+/// `cargo xtask bench`: `chosen` goes to the harness.
+pub(crate) fn bench(chosen: &[&str]) -> Result<(), String> {
+    setup::ensure_tests()?;
+    dist::dist()?;
+    let harness = [
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "footrace-bench",
+        "--",
+    ];
+    cargo::run(&[&harness[..], chosen].concat())
+}
