@@ -12,7 +12,16 @@ const NEEDED: &[(&str, &str)] = &[
 ];
 
 /// What programs of the test suite need besides.
-const FOR_TESTS: &[(&str, &str)] = &[("/usr/bin/g++", "g++")];
+const FOR_TESTS: &[(&str, &str)] = &[
+    ("/usr/bin/g++", "g++"),
+    ("/usr/bin/make", "make"),
+    ("/usr/bin/cmake", "cmake"),
+    ("/usr/bin/meson", "meson"),
+    ("/usr/bin/ninja", "ninja-build"),
+    ("/usr/bin/autoreconf", "autoconf"),
+    ("/usr/bin/automake", "automake"),
+    ("/usr/bin/libtoolize", "libtool"),
+];
 
 /// For building.
 pub(crate) fn ensure() -> Result<(), String> {
