@@ -3,11 +3,11 @@
 use crate::access::{Effect, Kind, effect};
 use crate::checks::Checks;
 use crate::llvm::{Module, Opcode, Value};
+use crate::note;
 use crate::options::Options;
 use crate::policy::{Policies, Policy};
 use crate::skip::Rules;
 use crate::stats::{Count, Stats};
-use crate::{hot, note};
 
 /// Runs the pass.
 pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
@@ -40,9 +40,6 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
         }
     }
     note::add(module, &mut checks, options.placement);
-    if let Some(path) = &options.hot {
-        hot::link(module, path)?;
-    }
     stats.print(options)
 }
 

@@ -1,13 +1,14 @@
 //! The pass plugin of Footrace. lld loads it into full link-time optimisation, where it sees the whole
-//! program as one module, twice:
+//! program as one module, three times:
 //!
 //! | when | what | where |
 //! |---|---|---|
 //! | before optimisation | a check before each access, brackets around atomics, note and constructor | [`early`] |
-//! | after inlining | updates of the calling-context hash | [`context`] |
+//! | after optimisation | quick paths of the checks, inlined | [`hot`] |
+//! | at the end | updates of the calling-context hash | [`context`] |
 //!
 //! Settings come from the environment ([`options`]): `FOOTRACE_PLACEMENT`, `FOOTRACE_HOT` (bitcode of the
-//! hot checks), `FOOTRACE_STATS`. For `opt` the passes are called `footrace-early` and `footrace-late`.
+//! hot checks), `FOOTRACE_STATS`. For `opt` the passes are called `footrace-early`, `footrace-hot` and `footrace-late`.
 #![deny(unsafe_code)]
 
 mod access;
@@ -99,6 +100,18 @@ mod entry {
     #[unsafe(no_mangle)]
     extern "C" fn footrace_late(module: LLVMModuleRef) {
         run(module, crate::context::run);
+    }
+
+    // SAFETY: called by entry.cpp only, and named for it.
+    #[unsafe(no_mangle)]
+    extern "C" fn footrace_hot(module: LLVMModuleRef) {
+        run(module, crate::hot::run);
+    }
+
+    // SAFETY: called by entry.cpp only, and named for it.
+    #[unsafe(no_mangle)]
+    extern "C" fn footrace_has_hot() -> bool {
+        Options::from_environment().is_ok_and(|options| options.hot.is_some())
     }
 
     // SAFETY: called by entry.cpp only, and named for it.

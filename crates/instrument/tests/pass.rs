@@ -4,7 +4,7 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `; RUN early` | the passes: `early`, `late`, `early,late` |
+//! | `; RUN early` | the passes, of `early`, `hot`, `late` |
 //! | `; HOT file` | hot checks, as IR |
 //! | `; EXPECT text` | a line of the result contains `text`; in this order |
 //! | `; NEVER text` | no line does |

@@ -1,5 +1,5 @@
 ; Hot checks become part of the module; the others stay the runtime's.
-; RUN early
+; RUN early,hot
 ; HOT hot_checks.ll
 ; EXPECT define void @f
 ; EXPECT call void @__footrace_read4(ptr %p)
