@@ -71,5 +71,6 @@ pub(crate) fn dist() -> Result<PathBuf, String> {
         copy(&built.join(file), &root.join("lib").join(name))?;
     }
     crate::image::build(&workspace, &target, &root.join("lib"))?;
+    crate::image::build_hot(&workspace, &root.join("lib"))?;
     Ok(root)
 }

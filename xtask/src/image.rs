@@ -103,6 +103,39 @@ pub(crate) fn build(workspace: &Path, target: &Path, lib: &Path) -> Result<(), S
     )
 }
 
+/// Builds `footrace_hot.bc`, the checks that the pass inlines.
+pub(crate) fn build_hot(workspace: &Path, lib: &Path) -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let bitcode = lib.join("footrace_hot.bc");
+    let status = Command::new(cargo)
+        .current_dir(workspace)
+        .args(["rustc", "--package", "footrace-hot", "--lib"])
+        .args(["--profile", "runtime", "--"])
+        .args(["--cfg", "footrace_image"])
+        // Lines of the checks are of no use: inlined, they are the line of the access.
+        .args(["-C", "relocation-model=pic", "-C", "debuginfo=0"])
+        .arg(format!("--emit=llvm-bc={}", bitcode.display()))
+        .status()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    if !status.success() {
+        return Err("the inlined checks do not build".to_owned());
+    }
+    // Whatever it calls has to be in the runtime.
+    let names = run(Command::new("llvm-nm-22")
+        .args(["--undefined-only", "--just-symbol-name"])
+        .arg(&bitcode))?;
+    match names.lines().find(|name| !is_slow_path(name)) {
+        Some(name) => Err(format!(
+            "the inlined checks call {name}, which programs do not have"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn is_slow_path(name: &str) -> bool {
+    name.starts_with("__footrace_") && (name.ends_with("_slow") || name == "__footrace_tls")
+}
+
 fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }

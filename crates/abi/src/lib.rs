@@ -29,6 +29,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod hot;
+
 /// Bumped when anything in this file changes meaning; recorded in every instrumented module.
 pub const VERSION: u32 = 1;
 

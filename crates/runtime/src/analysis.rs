@@ -1,13 +1,19 @@
 //! The detectors that can run in a program, behind one type: which one is chosen at start.
 
-use engine::detector::{Access, AtomicOp, Hint};
+use engine::detector::{Access, AtomicOp};
 use engine::{Counters, Detector, SyncOp};
 use event::{AccessKind, Addr, Elements, Site, Tid};
 
+use engine::pacer::Pacer;
+use engine::rex::{Locks, OwnThread, Rex};
+use engine::shadow::{Epoch, Location};
+use engine::slimstate::SlimState;
+
+use crate::options::Options;
 use crate::thread::found;
 
 macro_rules! detectors {
-    ($($name:literal => $variant:ident($type:ty) = $new:expr, placement $placement:literal;)*) => {
+    ($($name:literal => $variant:ident($type:ty) = |$options:pat_param| $new:expr, placement $placement:literal;)*) => {
         /// The names that `detector=` knows.
         pub const NAMES: &[&str] = &[$($name),*];
 
@@ -36,9 +42,12 @@ macro_rules! detectors {
 
         impl Analysis {
             /// The detector of that name.
-            pub fn new(name: &str) -> Option<Self> {
+            pub fn new(name: &str, options: &Options) -> Option<Self> {
                 match name {
-                    $($name => Some(Analysis::$variant($new)),)*
+                    $($name => {
+                        let $options = options;
+                        Some(Analysis::$variant($new))
+                    })*
                     _ => None,
                 }
             }
@@ -84,14 +93,6 @@ macro_rules! detectors {
                 /// See [`Detector::sync`].
                 sync(op: SyncOp);
             );
-            /// See [`Detector::hint`].
-            pub fn hint(&self, thread: &mut State, hint: Hint) {
-                match (self, thread) {
-                    $((Analysis::$variant(d), State::$variant(t)) => d.hint(t, hint),)*
-                    #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
-                    _ => {}
-                }
-            }
         }
 
         impl State {
@@ -128,6 +129,35 @@ macro_rules! detectors {
 }
 
 detectors! {
-    "fasttrack" => FastTrack(engine::FastTrack) = engine::FastTrack::default(), placement "all";
-    "djit" => Djit(engine::Djit) = engine::Djit::default(), placement "all";
+    "fasttrack" => FastTrack(engine::FastTrack) = |_| engine::FastTrack::default(), placement "all";
+    "djit" => Djit(engine::Djit) = |_| engine::Djit::default(), placement "all";
+    "slimstate" => SlimState(SlimState) = |_| SlimState::default(), placement "all";
+    "rex" => Rex(Rex<engine::FastTrack, OwnThread>) =
+        |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Order)), placement "all";
+    "rex-lockset" => RexLockset(Rex<engine::FastTrack, OwnThread>) =
+        |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Held)), placement "all";
+    "pacer" => Pacer(Pacer) = |options| Pacer::new(Some(options.rate), options.seed), placement "all";
+}
+
+impl Analysis {
+    /// The location of the word at `addr`, for detectors that the inlined checks know.
+    #[inline]
+    pub fn location(&self, addr: Addr) -> Option<&Location> {
+        match self {
+            Analysis::FastTrack(detector) => detector.shadow().location(addr),
+            Analysis::Djit(detector) => detector.shadow().location(addr),
+            _ => None,
+        }
+    }
+}
+
+impl State {
+    /// The bits of the thread's epoch, for the inlined checks.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        match self {
+            State::FastTrack(thread) | State::Djit(thread) => thread.clock.epoch().bits(),
+            _ => Epoch::NEVER.bits(),
+        }
+    }
 }

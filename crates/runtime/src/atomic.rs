@@ -96,6 +96,7 @@ unsafe extern "C" fn __footrace_atomic_end(address: *const u8, size: u32, kind: 
         runtime
             .analysis
             .atomic(&mut thread.state, address, size, op, site);
+        own.epoch.store(thread.state.epoch(), Ordering::Relaxed);
     }
     own.bracket.store(0, Ordering::Relaxed);
     give_back(held - 1);

@@ -4,6 +4,7 @@ use engine::detector::Access;
 use event::{AccessKind, Addr, Elements};
 
 use crate::thread::{self, Runtime, Thread};
+use crate::tls;
 use crate::unwind::caller;
 
 /// Checks an access within one 8-byte word.
@@ -20,6 +21,9 @@ fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
             site: thread.site(pc),
         };
         runtime.analysis.access(&mut thread.state, access);
+        if let Some(location) = runtime.analysis.location(access.addr) {
+            tls::own().remember(address as usize, location);
+        }
     });
 }
 

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use crate::analysis;
 
 /// The choices, with their defaults.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     /// Which detector runs; empty: the first one that suits how the program was built.
     pub detector: String,
@@ -24,6 +24,10 @@ pub struct Options {
     pub max_races: u32,
     /// Print counters at the end?
     pub stats: bool,
+    /// The share of the execution that a sampling detector looks at.
+    pub rate: f64,
+    /// Where a sampling detector's choices come from.
+    pub seed: u64,
 }
 
 impl Default for Options {
@@ -37,12 +41,13 @@ impl Default for Options {
             suppressions: String::new(),
             max_races: 0,
             stats: false,
+            rate: 1.0,
+            seed: 0,
         }
     }
 }
 
-const KEYS: &str =
-    "detector, halt_on_error, exitcode, log_path, records, suppressions, max_races, stats";
+const KEYS: &str = "detector, halt_on_error, exitcode, log_path, records, suppressions, max_races, stats, rate, seed";
 
 fn flag(key: &str, value: &str) -> Result<bool, String> {
     match value {
@@ -92,6 +97,15 @@ impl Options {
                         .parse()
                         .map_err(|_| format!("max_races must be a number, not `{value}`"))?;
                 }
+                "seed" => {
+                    options.seed = value
+                        .parse()
+                        .map_err(|_| format!("seed must be a number, not `{value}`"))?;
+                }
+                "rate" => match value.parse() {
+                    Ok(rate) if (0.0..=1.0).contains(&rate) => options.rate = rate,
+                    _ => return Err(format!("rate must be 0 to 1, not `{value}`")),
+                },
                 "log_path" | "records" | "suppressions" => {
                     let path = match key {
                         "log_path" => &mut options.log_path,

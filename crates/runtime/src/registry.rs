@@ -178,8 +178,8 @@ pub fn wait_until_outside(me: Tid) {
         let mut others = registry.live.iter().filter(|(tid, _)| **tid != me.0);
         others.any(|(_, (_, block))| {
             // SAFETY: the thread is live.
-            let depth = unsafe { &(**block).depth };
-            depth.load(Ordering::Acquire) != 0
+            let block = unsafe { &**block };
+            block.depth.load(Ordering::Acquire) != 0
         })
     };
     while inside() {

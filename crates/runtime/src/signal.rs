@@ -102,7 +102,7 @@ extern "C" fn front(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     // SAFETY: the kernel's structure, alive until we return.
     let details = unsafe { *info };
     if inside != 0 && from_outside(signal, details.si_code) {
-        let thread = own.thread.load(Ordering::Relaxed);
+        let thread = own.thread();
         if !thread.is_null() {
             // SAFETY: the thread is the one we interrupted; nothing in the runtime touches the queue
             // with signals waiting but `deliver`, which has left.
@@ -182,7 +182,7 @@ pub fn without_signals<R>(f: impl FnOnce() -> R) -> R {
 #[cold]
 pub fn deliver(own: &tls::Block) {
     own.pending.store(0, Ordering::Relaxed);
-    let thread = own.thread.load(Ordering::Relaxed);
+    let thread = own.thread();
     if thread.is_null() {
         return;
     }

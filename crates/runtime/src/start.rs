@@ -72,7 +72,7 @@ pub fn start() {
         options.detector.as_str()
     };
     check_placement(name, placement.as_deref());
-    let Some(analysis) = Analysis::new(name) else {
+    let Some(analysis) = Analysis::new(name, &options) else {
         sys::die(&format!("detector `{name}` is not part of this runtime"));
     };
     // SAFETY: a command without memory arguments.

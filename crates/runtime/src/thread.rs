@@ -149,7 +149,11 @@ pub fn with<R>(f: impl FnOnce(&mut Thread, &'static Runtime) -> R) -> Option<R> 
     if !own.enter() {
         return None;
     }
-    let result = current().map(|(thread, runtime)| f(thread, runtime));
+    let result = current().map(|(thread, runtime)| {
+        let result = f(thread, runtime);
+        own.epoch.store(thread.state.epoch(), Ordering::Relaxed);
+        result
+    });
     own.leave();
     result
 }
@@ -159,7 +163,7 @@ pub fn with<R>(f: impl FnOnce(&mut Thread, &'static Runtime) -> R) -> Option<R> 
 pub fn current() -> Option<(&'static mut Thread, &'static Runtime)> {
     let runtime = runtime()?;
     let own = tls::own();
-    let mut thread = own.thread.load(Ordering::Relaxed);
+    let mut thread = own.thread();
     if thread.is_null() {
         thread = attach(own, runtime)?;
     }
@@ -175,7 +179,7 @@ fn attach(own: &'static tls::Block, runtime: &'static Runtime) -> Option<*mut Th
     }
     let tid = registry::announce(None, Site(0));
     let thread = Box::into_raw(Thread::new(tid, runtime.analysis.root(tid)));
-    own.thread.store(thread, Ordering::Relaxed);
+    own.set_thread(thread);
     registry::started(thread);
     Some(thread)
 }

@@ -7,46 +7,38 @@
 //! ```
 
 use core::arch::{asm, global_asm};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
+use core::ops::Deref;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use crate::thread::Thread;
 
-/// What a thread keeps in static thread-local storage. Only the thread itself writes to it; `depth`
-/// is also read by a thread that forks the process.
-#[repr(C, align(64))]
+/// What a thread keeps in static thread-local storage, laid out for the program's inlined checks.
+#[repr(transparent)]
 #[derive(Debug)]
-pub struct Block {
-    /// The thread's state; null before its first event and after its last.
-    pub thread: AtomicPtr<Thread>,
-    /// How often the thread has entered the runtime and not left. Signals wait while it is not 0.
-    pub depth: AtomicU32,
-    /// 1 if signals wait.
-    pub pending: AtomicU32,
-    /// 1 after the thread's last event: what it still does goes unseen.
-    pub ended: AtomicU32,
-    /// The atomic object that the thread holds between the two calls of an atomic operation, plus 1.
-    pub bracket: AtomicU32,
-    /// The system's number of the thread, 0 if not asked yet.
-    pub system_id: AtomicU32,
-    reserved: [u32; 9],
-}
+pub struct Block(abi::hot::Block);
 
-const _: () = assert!(size_of::<Block>() == 128 || size_of::<Block>() == 64);
+impl Deref for Block {
+    type Target = abi::hot::Block;
+    fn deref(&self) -> &abi::hot::Block {
+        &self.0
+    }
+}
 
 global_asm!(
     ".section .tbss.__footrace_tls,\"awT\",@nobits",
     ".globl __footrace_tls",
     ".p2align 6",
     ".type __footrace_tls,@object",
-    ".size __footrace_tls,128",
+    ".size __footrace_tls,{bytes}",
     "__footrace_tls:",
-    ".zero 128",
+    ".zero {bytes}",
     ".globl __footrace_context",
     ".type __footrace_context,@object",
     ".size __footrace_context,8",
     "__footrace_context:",
     ".zero 8",
     ".text",
+    bytes = const abi::hot::BYTES,
 );
 
 /// The calling thread's block.
@@ -103,6 +95,36 @@ pub fn set_context(value: u64) {
 pub static FORKING: AtomicU32 = AtomicU32::new(0);
 
 impl Block {
+    /// The thread's state; null before its first event and after its last.
+    #[inline(always)]
+    pub fn thread(&self) -> *mut Thread {
+        self.0.thread.load(Ordering::Relaxed).cast()
+    }
+
+    /// Sets the thread's state.
+    pub fn set_thread(&self, thread: *mut Thread) {
+        self.0.thread.store(thread.cast(), Ordering::Relaxed);
+        // Page 0 has no shadow: its entry must not match.
+        self.cache[0].page.store(usize::MAX, Ordering::Relaxed);
+    }
+
+    /// Remembers the shadow of the page that `address` is in, for the inlined checks.
+    #[inline]
+    pub fn remember(&self, address: usize, location: *const engine::shadow::Location) {
+        let page = address >> abi::hot::PAGE_SHIFT;
+        let entry = &self.cache[page % abi::hot::CACHE];
+        if entry.page.load(Ordering::Relaxed) != page {
+            let word = (address >> 3) % engine::shadow::PAGE_WORDS;
+            let first = location.wrapping_sub(word) as usize;
+            // A signal handler between the two stores must not find the new page with the old shadow.
+            entry.page.store(usize::MAX, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+            entry.cells.store(first, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+            entry.page.store(page, Ordering::Relaxed);
+        }
+    }
+
     /// Enters the runtime; false if the thread is inside already.
     #[inline(always)]
     pub fn enter(&self) -> bool {

@@ -46,6 +46,12 @@ impl Epoch {
         Epoch((slot.0 as u64) << SLOT_SHIFT | TIME | MASK | WRITE)
     }
 
+    /// The epoch with these [`bits`](Epoch::bits).
+    #[inline(always)]
+    pub const fn from_bits(bits: u64) -> Epoch {
+        Epoch(bits)
+    }
+
     /// The bits: a cell of this epoch, with all bytes and the write bit set and no site.
     pub const fn bits(self) -> u64 {
         self.0

@@ -139,6 +139,9 @@ impl Module {
             .filter(|function| !function.is_declaration())
             .map(Value::name)
             .collect();
+        // rustc and clang spell the same target differently.
+        let target = llvm!(LLVMGetTarget, self.0);
+        llvm!(LLVMSetTarget, module, target);
         // The linker destroys the source module, whatever it answers.
         if llvm!(LLVMLinkModules2, self.0, module) != 0 {
             return Err(format!(

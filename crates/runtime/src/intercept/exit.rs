@@ -32,8 +32,8 @@ fn final_code(code: c_int) -> c_int {
 }
 
 extern "C" fn late(code: c_int, _: *mut c_void) {
-    let instead = final_code(code);
     finish(code);
+    let instead = final_code(code);
     if instead != code {
         // libc allows this: it goes on with what is left and ends with the new code.
         // SAFETY: ends the process.
@@ -48,6 +48,15 @@ fn finish(code: c_int) {
     }
     let own = tls::own();
     if own.enter() {
+        if let Some((thread, runtime)) = thread::current() {
+            // Detectors that put checks off do them now.
+            runtime.analysis.end(&mut thread.state);
+            own.set_thread(core::ptr::null_mut());
+            own.ended.store(1, Ordering::Relaxed);
+            if runtime.options.stats {
+                crate::show::counters(&thread.state);
+            }
+        }
         records::finish(code);
         crate::show::at_exit();
         own.leave();
@@ -81,19 +90,16 @@ interceptors! {
         real(code);
     }
     fn _exit(code: c_int) = |real, pc| {
-        let instead = final_code(code);
         finish(code);
-        real(instead);
+        real(final_code(code));
     }
     fn _Exit(code: c_int) = |real, pc| {
-        let instead = final_code(code);
         finish(code);
-        real(instead);
+        real(final_code(code));
     }
     fn quick_exit(code: c_int) = |real, pc| {
-        let instead = final_code(code);
         finish(code);
-        real(instead);
+        real(final_code(code));
     }
     fn __cxa_atexit(function: usize, argument: *mut c_void, library: *mut c_void) -> c_int = |real, pc| {
         sync(SyncOp::Send(HANDLERS));

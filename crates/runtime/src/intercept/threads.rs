@@ -74,7 +74,7 @@ fn end() {
     }
     if let Some((thread, runtime)) = thread::current() {
         runtime.analysis.end(&mut thread.state);
-        own.thread.store(core::ptr::null_mut(), Ordering::Relaxed);
+        own.set_thread(core::ptr::null_mut());
         own.ended.store(1, Ordering::Relaxed);
         let thread: *mut Thread = thread;
         // SAFETY: made by `Box::into_raw` when the thread began; the block no longer refers to it.
@@ -135,7 +135,7 @@ extern "C" fn birth(argument: *mut c_void) -> *mut c_void {
     } = *birth;
     let tid = thread.tid;
     let thread = Box::into_raw(thread);
-    own.thread.store(thread, Ordering::Relaxed);
+    own.set_thread(thread);
     registry::started(thread);
     registry::enter(own_handle(), tid, detached);
     arm(1);
