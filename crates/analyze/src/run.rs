@@ -4,9 +4,9 @@ use crate::detectors::{self, Options, Unknown, Visitor};
 use crate::findings::{Findings, Group};
 use crate::locate::moments;
 use crate::report::{ArrayShadow, Moment, Report, Shadow, Side, Stats, UniqueRace, fraction};
-use engine::{Detector, Race, replay::Replay};
+use engine::{Access, Detector, Race, replay::Replay};
 use event::{AccessKind, Addr, Event, Op};
-use oracle::{Checker, Outcome};
+use oracle::{Checker, Malformed, Outcome};
 use std::fmt;
 use std::io::BufRead;
 use trace::{Error, Location, Names, Namespace, Reader};
@@ -124,7 +124,27 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
         let mut findings = Findings::default();
         let mut events = 0;
         let mut accesses = 0;
-        let end = loop {
+        let end = 'trace: loop {
+            // Nearly all events of a long trace.
+            while let Some(plain) = reader.next_plain() {
+                if !checker.goes_on(plain.thread)
+                    && let Err(malformed) = checker.step(&plain.into())
+                {
+                    break 'trace Err(malformed_at(reader, &malformed));
+                }
+                let access = Access {
+                    kind: plain.kind,
+                    addr: plain.addr,
+                    size: plain.size,
+                    site: plain.site,
+                };
+                let at = reader.position();
+                accesses += 1;
+                events += 1;
+                replay.access(plain.thread, access, &mut |race: &Race| {
+                    findings.add(race, at)
+                });
+            }
             let event = match reader.next_event() {
                 Ok(Some(event)) => event,
                 Ok(None) => break Ok(()),
@@ -137,13 +157,7 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
                     replay.step(&event, &mut |race: &Race| findings.add(race, at));
                 }
                 Ok(_) => {}
-                Err(malformed) => {
-                    break Err(Error::Bad {
-                        place: reader.place(),
-                        what: malformed.what.to_string(),
-                        expected: malformed.what.expected().to_string(),
-                    });
-                }
+                Err(malformed) => break Err(malformed_at(reader, &malformed)),
             }
             events += 1;
         };
@@ -159,6 +173,15 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
             stats,
             end,
         }
+    }
+}
+
+#[cold]
+fn malformed_at<R: BufRead>(reader: &Reader<R>, malformed: &Malformed) -> Error {
+    Error::Bad {
+        place: reader.place(),
+        what: malformed.what.to_string(),
+        expected: malformed.what.expected().to_string(),
     }
 }
 

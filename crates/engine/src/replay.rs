@@ -46,12 +46,33 @@ impl<D: Detector> Replay<D> {
         }
     }
 
+    /// The next event, a plain access. The same as [`step`](Self::step), quickly.
+    #[inline(always)]
+    pub fn access(&mut self, thread: Tid, access: Access, races: &mut dyn FnMut(&Race)) {
+        let index = thread.0 as usize;
+        if !matches!(self.threads.get(index), Some(Some(_))) {
+            self.ensure(thread);
+        }
+        if let Some(Some(handle)) = self.threads.get_mut(index) {
+            self.detector.access(&mut handle.state, access, races);
+        }
+    }
+
     /// The next event. `races` hears of what is found now; some detectors find later.
     #[inline]
     pub fn step(&mut self, event: &Event, races: &mut dyn FnMut(&Race)) {
         let Event { thread, op, site } = *event;
-        // These two need the handles of two threads.
         match op {
+            Op::Access { kind, addr, size } => {
+                let access = Access {
+                    kind,
+                    addr,
+                    size,
+                    site,
+                };
+                return self.access(thread, access, races);
+            }
+            // These two need the handles of two threads.
             Op::Fork(child) => return self.fork(thread, child, races),
             Op::Join(child) => return self.join(thread, child, races),
             _ => {}
@@ -63,15 +84,6 @@ impl<D: Detector> Replay<D> {
         let me = &mut handle.state;
         let detector = &self.detector;
         match op {
-            Op::Access { kind, addr, size } => {
-                let access = Access {
-                    kind,
-                    addr,
-                    size,
-                    site,
-                };
-                detector.access(me, access, races);
-            }
             Op::Range { kind, elements } => detector.range(me, kind, elements, site, races),
             Op::Alloc { addr, elem, len } => {
                 self.blocks.insert(addr, u64::from(elem) * len);
@@ -110,7 +122,7 @@ impl<D: Detector> Replay<D> {
             Op::SampleEnd => detector.hint(me, Hint::Sampling(false)),
             Op::Enter(func) => detector.hint(me, Hint::Enter(func)),
             Op::Exit(func) => detector.hint(me, Hint::Exit(func)),
-            Op::Begin | Op::Fork(_) | Op::Join(_) => {}
+            Op::Begin | Op::Fork(_) | Op::Join(_) | Op::Access { .. } => {}
         }
     }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | threads | `Begin` comes first, nothing after `End` or after somebody's `Join`; forked at most once, before its first event, not by itself; only a thread that was forked or has acted is joined |
 //! | locks | one writer or any number of readers; released by who holds it. Nesting is allowed and changes nothing: the inner pair is [`Outcome::Nested`] |
-//! | memory | accesses have at least one byte and lie below [`Addr::END`]; elements have 1, 2, 4 or 8 bytes; blocks that are alive do not overlap; only they are freed, each by its first byte |
+//! | memory | accesses have at least one byte and at most 2^31, and lie below [`Addr::END`]; elements have 1, 2, 4 or 8 bytes; blocks that are alive do not overlap; only they are freed, each by its first byte |
 //! | barriers | each thread arrives and departs in turn |
 //! | marks | sampling periods do not nest; `Exit` leaves the function entered last |
 //!
@@ -46,6 +46,7 @@ pub enum What {
     BadElement(u8),
     BadStride,
     Wraps,
+    TooLarge,
     BlocksOverlap { other: Addr },
     NotABlock(Addr),
     ArrivedTwice(SyncId),
@@ -74,6 +75,7 @@ impl What {
             What::BadSize => "at least one byte",
             What::BadElement(_) => "elements of 1, 2, 4 or 8 bytes",
             What::BadStride => "a stride of at least 1",
+            What::TooLarge => "at most 2 GiB in one access",
             What::Wraps => "bytes below 2^47, where programs live",
             What::BlocksOverlap { .. } => "a block apart from all that have not been freed",
             What::NotABlock(_) => "the first byte of a block that was allocated and not yet freed",
@@ -107,6 +109,7 @@ impl fmt::Display for What {
             What::BadSize => write!(f, "the access has no bytes"),
             What::BadElement(n) => write!(f, "elements of {n} bytes"),
             What::BadStride => write!(f, "a stride of 0"),
+            What::TooLarge => write!(f, "the access is too large"),
             What::Wraps => write!(
                 f,
                 "the memory named reaches beyond the end of the address space"
@@ -180,9 +183,14 @@ pub struct Checker {
     blocks: BTreeMap<Addr, u64>,
     sampling: bool,
     events: usize,
+    /// The thread of the last event, if that was an access: it is running.
+    running: Option<Tid>,
 }
 
 const DENSE: u32 = 1 << 16;
+
+/// No access touches more bytes, so that its shadow fits into a machine.
+const MAX_ACCESS: u64 = 1 << 31;
 
 impl Checker {
     /// Nothing has happened yet.
@@ -206,6 +214,14 @@ impl Checker {
         &mut self.threads[i]
     }
 
+    /// Has `thread` just made an access? Then it may make another one, and has.
+    #[inline(always)]
+    pub fn goes_on(&mut self, thread: Tid) -> bool {
+        let goes_on = self.running == Some(thread);
+        self.events += usize::from(goes_on);
+        goes_on
+    }
+
     /// May `event` happen now? If so, it has happened; if not, nothing has changed.
     #[inline]
     pub fn step(&mut self, event: &Event) -> Result<Outcome, Malformed> {
@@ -213,6 +229,8 @@ impl Checker {
         let result = self.try_step(event);
         match result {
             Ok(outcome) => {
+                let access = matches!(event.op, Op::Access { .. } | Op::Range { .. });
+                self.running = access.then_some(event.thread);
                 let thread = self.thread(event.thread);
                 thread.life = if event.op == Op::End {
                     Life::Ended
@@ -241,6 +259,9 @@ impl Checker {
             | Op::Rmw { addr, size, .. } => {
                 if size == 0 {
                     return Err(What::BadSize);
+                }
+                if u64::from(size) > MAX_ACCESS {
+                    return Err(What::TooLarge);
                 }
                 within(addr, u64::from(size)).map(|()| Outcome::Plain)
             }
@@ -425,6 +446,9 @@ fn elements_fit(elements: Elements) -> Result<(), What> {
     let elem = element_size(elements.elem)?;
     if elements.stride == 0 {
         return Err(What::BadStride);
+    }
+    if elements.len().saturating_mul(elem) > MAX_ACCESS {
+        return Err(What::TooLarge);
     }
     let bytes = elements.hi.max(elements.lo).checked_mul(elem);
     within(elements.base, bytes.ok_or(What::Wraps)?)

@@ -1,6 +1,6 @@
 //! Either form, told apart by its first bytes.
 
-use crate::binary::{BinaryReader, BinaryWriter, MAGIC};
+use crate::binary::{BinaryReader, BinaryWriter, MAGIC, Plain};
 use crate::error::{Error, Place};
 use crate::names::Names;
 use crate::text::{TextReader, TextWriter};
@@ -60,6 +60,15 @@ impl<R: BufRead> Reader<R> {
         match self {
             Reader::Text(reader) => reader.next_event(),
             Reader::Binary(reader) => reader.next_event(),
+        }
+    }
+
+    /// The next event if it is a plain access that can be had quickly. Else nothing has happened.
+    #[inline(always)]
+    pub fn next_plain(&mut self) -> Option<Plain> {
+        match self {
+            Reader::Binary(reader) => reader.next_plain(),
+            Reader::Text(_) => None,
         }
     }
 

@@ -10,8 +10,38 @@ use event::{
 };
 use std::io::{self, Read};
 
-/// Zeros behind the payload, so that a field of fixed width can be loaded as eight bytes.
-const PADDING: usize = 32;
+/// What a plain access takes at most, rounded up: tag, address, site.
+const WINDOW: usize = 16;
+/// Zeros behind the payload, so that a whole window can be loaded anywhere in it.
+const PADDING: usize = WINDOW;
+
+/// A plain access of 1, 2, 4 or 8 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "as in `event`")]
+pub struct Plain {
+    pub thread: Tid,
+    pub kind: AccessKind,
+    pub addr: Addr,
+    pub size: u32,
+    pub site: Site,
+}
+
+impl From<Plain> for Event {
+    fn from(plain: Plain) -> Event {
+        let Plain {
+            thread,
+            kind,
+            addr,
+            size,
+            site,
+        } = plain;
+        Event {
+            thread,
+            op: Op::Access { kind, addr, size },
+            site,
+        }
+    }
+}
 
 /// Reads a binary trace, a block at a time.
 #[derive(Debug)]
@@ -27,6 +57,8 @@ pub struct BinaryReader<R> {
     current: Last,
     others: Vec<Last>,
     names: Names,
+    /// How many sites are known.
+    sites: u32,
     /// The name of the array that the last `ALLOC` gave.
     array: Option<u32>,
     events: u64,
@@ -75,6 +107,7 @@ impl<R: Read> BinaryReader<R> {
             current: Last::default(),
             others: Vec::new(),
             names: Names::new(),
+            sites: 1,
             array: None,
             events: 0,
             block_start: HEADER as u64,
@@ -103,9 +136,11 @@ impl<R: Read> BinaryReader<R> {
     }
 
     /// The next event; `None` at the end.
-    #[inline]
     pub fn next_event(&mut self) -> Result<Option<Event>, Error> {
         loop {
+            if let Some(plain) = self.next_plain() {
+                return Ok(Some(plain.into()));
+            }
             if self.at >= self.end {
                 if !self.next_block()? {
                     return Ok(None);
@@ -114,7 +149,7 @@ impl<R: Read> BinaryReader<R> {
             }
             let first = self.block[self.at];
             if first & HOT != 0 {
-                return self.hot(first).map(Some);
+                return Err(self.bad_access());
             }
             if let Some(event) = self.item(first)? {
                 return Ok(Some(event));
@@ -122,7 +157,55 @@ impl<R: Read> BinaryReader<R> {
         }
     }
 
-    #[inline]
+    /// The next event if it is a plain access of a common size, which most are: quickly. Else nothing has happened, and
+    /// [`next_event`](Self::next_event) knows more.
+    #[inline(always)]
+    pub fn next_plain(&mut self) -> Option<Plain> {
+        let window = self.block.get(self.at..self.at + WINDOW)?;
+        let mut bytes = [0; WINDOW];
+        bytes.copy_from_slice(window);
+        let bits = bytes[0];
+        if bits & HOT == 0 {
+            return None;
+        }
+        let fields = u128::from_le_bytes(bytes) >> 8;
+        let size_code = bits >> 4 & 3;
+        let width_code = bits >> 2 & 3;
+        let width = 8_u32 << width_code;
+        let distance = ((fields as u64) << (64 - width)) as i64 >> (64 - width);
+        let unit = if width_code == 3 { 0 } else { size_code };
+        let addr = self.current.addr.wrapping_add((distance << unit) as u64);
+        let given = (fields >> width) as u32;
+        let (site, site_bytes) = match bits & 3 {
+            0 => (self.current.site, 0),
+            1 => {
+                let step = i32::from(given as i8);
+                (self.current.site.wrapping_add_signed(step), 1)
+            }
+            2 => (given, 4),
+            _ => return None,
+        };
+        let at = self.at + 1 + (1 << width_code) + site_bytes;
+        let size = 1_u32 << size_code;
+        if at > self.end || site >= self.sites || addr > Addr::END - u64::from(size) {
+            return None;
+        }
+        self.at = at;
+        self.current = Last { addr, site };
+        self.events += 1;
+        Some(Plain {
+            thread: Tid(self.thread),
+            kind: if bits & 0x40 == 0 {
+                AccessKind::Read
+            } else {
+                AccessKind::Write
+            },
+            addr: Addr(addr),
+            size,
+            site: Site(site),
+        })
+    }
+
     fn word(&self, at: usize) -> u64 {
         match self.block.get(at..at + 8) {
             Some(bytes) => {
@@ -134,56 +217,17 @@ impl<R: Read> BinaryReader<R> {
         }
     }
 
-    #[inline]
-    fn hot(&mut self, bits: u8) -> Result<Event, Error> {
-        let kind = if bits & 0x40 == 0 {
-            AccessKind::Read
-        } else {
-            AccessKind::Write
-        };
-        let size_code = bits >> 4 & 3;
-        let width_code = bits >> 2 & 3;
-        let unused = 64 - (8 << width_code);
-        let distance = (self.word(self.at + 1) << unused) as i64 >> unused;
-        let unit = if width_code == 3 { 0 } else { size_code };
-        let addr = self.current.addr.wrapping_add((distance << unit) as u64);
-        let after = self.at + 1 + (1 << width_code);
-        let (site, at) = match bits & 3 {
-            0 => (self.current.site, after),
-            1 => {
-                let step = self.word(after) as i8;
-                (
-                    self.current.site.wrapping_add_signed(step.into()),
-                    after + 1,
-                )
-            }
-            2 => (self.word(after) as u32, after + 4),
-            _ => return Err(self.wrong("no such way to give a site")),
-        };
-        let size = 1 << size_code;
-        if at > self.end
-            || site as usize >= self.names.count(Namespace::Site)
-            || addr > Addr::END - u64::from(size)
-        {
-            return Err(self.bad_access(at));
-        }
-        self.at = at;
-        self.current = Last { addr, site };
-        self.events += 1;
-        Ok(Event {
-            thread: Tid(self.thread),
-            op: Op::Access {
-                kind,
-                addr: Addr(addr),
-                size,
-            },
-            site: Site(site),
-        })
-    }
-
+    /// Why `next_plain` refused what looks like a plain access.
     #[cold]
-    fn bad_access(&mut self, at: usize) -> Error {
-        if at > self.end {
+    fn bad_access(&mut self) -> Error {
+        let bits = self.block[self.at];
+        let site_bytes = match bits & 3 {
+            0 => 0,
+            1 => 1,
+            2 => 4,
+            _ => return self.wrong("no such way to give a site"),
+        };
+        if self.at + 1 + (1 << (bits >> 2 & 3)) + site_bytes > self.end {
             self.cut_off()
         } else {
             self.wrong("an access to no known site, or beyond the address space")
@@ -430,6 +474,7 @@ impl<R: Read> BinaryReader<R> {
             return Err(self.wrong("a name that is defined twice"));
         }
         self.names.intern(space, &name);
+        self.sites = self.names.count(Namespace::Site) as u32;
         Ok(())
     }
 

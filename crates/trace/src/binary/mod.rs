@@ -29,7 +29,7 @@
 mod decode;
 mod encode;
 
-pub use decode::BinaryReader;
+pub use decode::{BinaryReader, Plain};
 pub use encode::BinaryWriter;
 
 /// The first bytes of every binary trace. Mangled line ends break it visibly.
