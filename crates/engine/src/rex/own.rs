@@ -6,6 +6,7 @@ use super::{Footprint, Locks, Mode, Redundancy, Step, Touch, Verdict};
 use crate::random::mix;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::num::NonZeroU64;
 use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 
 /// The rule of `rex` and `rex-lockset`.
@@ -27,14 +28,14 @@ impl OwnThread {
 /// each lock set seen in it, and comes back to it when the lock set does.
 #[derive(Debug)]
 pub struct Own {
-    context: u64,
+    context: NonZeroU64,
     /// The last number given.
-    last: u64,
+    last: NonZeroU64,
     /// Contexts below this one were left for good.
-    live: u64,
+    live: NonZeroU64,
     held: LockSet,
     /// The lock sets of this span.
-    seen: BTreeMap<Vec<(SyncId, Mode)>, u64>,
+    seen: BTreeMap<Vec<(SyncId, Mode)>, NonZeroU64>,
     accesses: Recent<AccessKey>,
     ranges: Recent<RangeKey>,
 }
@@ -43,8 +44,13 @@ pub struct Own {
 const MAX_LOCK_SETS: usize = 256;
 
 impl Own {
+    /// A context that was never entered. (There are as many as there are nanoseconds in 584 years.)
+    fn next(&mut self) {
+        self.last = self.last.saturating_add(1);
+    }
+
     fn new_span(&mut self) {
-        self.last += 1;
+        self.next();
         self.context = self.last;
         self.live = self.last;
         if !self.seen.is_empty() {
@@ -57,7 +63,7 @@ impl Own {
         if self.seen.len() >= MAX_LOCK_SETS {
             self.new_span();
         }
-        self.last += 1;
+        self.next();
         let fresh = self.last;
         self.context = *self.seen.entry(self.held.keys()).or_insert(fresh);
     }
@@ -68,15 +74,14 @@ impl Redundancy for OwnThread {
 
     fn thread(&self, _tid: Tid) -> Own {
         let mut own = Own {
-            context: 0,
-            last: 0,
-            live: 0,
+            context: NonZeroU64::MIN,
+            last: NonZeroU64::MIN,
+            live: NonZeroU64::MIN,
             held: LockSet::default(),
             seen: BTreeMap::new(),
             accesses: Recent::new(),
             ranges: Recent::new(),
         };
-        own.new_span();
         if self.locks == Locks::Held {
             own.find_context();
         }
@@ -111,11 +116,8 @@ impl Redundancy for OwnThread {
         } = touch;
         let known = match footprint {
             Footprint::Bytes { addr, size } => {
-                let key = AccessKey {
-                    addr,
-                    size,
-                    site,
-                    kind,
+                let Some(key) = AccessKey::new(addr, size, site, kind) else {
+                    return Verdict::FirstInContext;
                 };
                 thread
                     .accesses
@@ -140,18 +142,37 @@ impl Redundancy for OwnThread {
     }
 }
 
+/// An access in two words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct AccessKey {
     addr: Addr,
-    size: u32,
-    site: Site,
-    kind: AccessKind,
+    /// ```text
+    ///  63  32 31   1  0
+    /// ┌──────┬──────┬─────┐
+    /// │ site │ size │write│
+    /// └──────┴──────┴─────┘
+    /// ```
+    rest: u64,
+}
+
+impl AccessKey {
+    /// None if the size has more than 31 bits.
+    fn new(addr: Addr, size: u32, site: Site, kind: AccessKind) -> Option<AccessKey> {
+        (size < 1 << 31).then_some(AccessKey {
+            addr,
+            rest: u64::from(site.0) << 32 | u64::from(size) << 1 | kind as u64,
+        })
+    }
 }
 
 impl Key for AccessKey {
-    fn hash(&self) -> u64 {
-        let place = u64::from(self.site.0) << 32 | u64::from(self.size) << 1 | self.kind as u64;
-        self.addr.0 ^ place.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    fn place(&self) -> u64 {
+        let size = (self.rest as u32) >> 1;
+        self.addr.0 >> (1 + size.trailing_zeros().min(6))
+    }
+
+    fn rest(&self) -> u64 {
+        self.rest
     }
 }
 
@@ -163,16 +184,20 @@ struct RangeKey {
 }
 
 impl Key for RangeKey {
-    fn hash(&self) -> u64 {
+    fn place(&self) -> u64 {
+        self.elements.base.0
+    }
+
+    fn rest(&self) -> u64 {
         let Elements {
-            base,
             elem,
             lo,
             hi,
             stride,
+            ..
         } = self.elements;
         let place = u64::from(self.site.0) << 32 | u64::from(elem) << 1 | self.kind as u64;
-        [base.0, lo, hi, stride, place]
+        [lo, hi, stride, place]
             .into_iter()
             .fold(0, |h, x| mix(h ^ x))
     }

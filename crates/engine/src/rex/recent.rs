@@ -4,25 +4,34 @@
 //! and becomes the witness. So the table is a cache of fixed associativity. It starts small, doubles
 //! while entries that could still be useful push each other out, and stops at [`MAX_SETS`].
 
+//!
+//! Most programs sweep over memory, so neighbours in memory are neighbours in the table: a sweep streams through it.
+
+use crate::random::mix;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::num::NonZeroU64;
 
+/// Entries in a set.
 const WAYS: usize = 4;
 const FIRST_SETS: usize = 16;
-/// At most 65536 entries of 40 bytes a thread, if it makes so many different accesses in a span.
+/// At most 65536 entries of 32 bytes a thread, if it makes so many different accesses in a span.
 const MAX_SETS: usize = 16384;
 
 /// What identifies an access for the filter.
 pub(crate) trait Key: Copy + Eq {
-    /// Any hash; equality is always checked as well.
-    fn hash(&self) -> u64;
+    /// Where in memory. Equal for a few neighbours, about half a set, so that two sweeps fit into the same sets. Equality is always
+    /// checked as well.
+    fn place(&self) -> u64;
+    /// The rest of it.
+    fn rest(&self) -> u64;
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<K> {
     key: K,
-    /// The context it was made in. Never 0, which stands for an empty way.
-    context: u64,
+    /// The context it was made in.
+    context: NonZeroU64,
     generation: u64,
 }
 
@@ -36,6 +45,8 @@ pub(crate) enum Known {
     /// Nothing.
     No,
 }
+
+const _: () = assert!(size_of::<Option<Entry<[u64; 2]>>>() == 32);
 
 #[derive(Debug)]
 pub(crate) struct Recent<K> {
@@ -52,14 +63,21 @@ impl<K: Key> Recent<K> {
         }
     }
 
-    fn set_of(&self, key: &K, context: u64) -> usize {
-        let hash = key.hash() ^ context.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (crate::random::mix(hash) as usize) & (self.sets.len() - 1)
+    fn set_of(&self, key: &K, context: NonZeroU64) -> usize {
+        let elsewhere = mix(key.rest() ^ context.get().wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        (key.place().wrapping_add(elsewhere) as usize) & (self.sets.len() - 1)
     }
 
     /// Notes an access, and says whether it was known. Entries with contexts below `live` can never
     /// be asked for again.
-    pub(crate) fn note(&mut self, key: K, context: u64, generation: u64, live: u64) -> Known {
+    #[inline]
+    pub(crate) fn note(
+        &mut self,
+        key: K,
+        context: NonZeroU64,
+        generation: u64,
+        live: NonZeroU64,
+    ) -> Known {
         if self.sets.is_empty() {
             self.sets = vec![[None; WAYS]; FIRST_SETS];
         }
@@ -92,7 +110,7 @@ impl<K: Key> Recent<K> {
     }
 
     /// Puts the entry into an empty or dead way, if there is one.
-    fn place(&mut self, set: usize, entry: Entry<K>, live: u64) -> bool {
+    fn place(&mut self, set: usize, entry: Entry<K>, live: NonZeroU64) -> bool {
         let free = self.sets[set]
             .iter_mut()
             .find(|way| way.is_none_or(|old| old.context < live));
@@ -106,7 +124,7 @@ impl<K: Key> Recent<K> {
     }
 
     #[cold]
-    fn grow(&mut self, live: u64) {
+    fn grow(&mut self, live: NonZeroU64) {
         let sets = vec![[None; WAYS]; self.sets.len() * 2];
         for entry in core::mem::replace(&mut self.sets, sets)
             .into_iter()
@@ -128,9 +146,16 @@ mod tests {
     use std::collections::BTreeMap;
 
     impl Key for u64 {
-        fn hash(&self) -> u64 {
-            *self / 3 // many collisions
+        fn place(&self) -> u64 {
+            *self / 9 // many collisions
         }
+        fn rest(&self) -> u64 {
+            0
+        }
+    }
+
+    fn number(n: u64) -> NonZeroU64 {
+        NonZeroU64::new(n).unwrap()
     }
 
     /// Whatever it claims to know is true: the twin remembers everything.
@@ -148,7 +173,7 @@ mod tests {
             let context = live + random.up_to(2);
             let generation = random.up_to(1);
             let before = twin.insert((key, context), generation);
-            match recent.note(key, context, generation, live) {
+            match recent.note(key, number(context), generation, number(live)) {
                 Known::Yes => {
                     known += 1;
                     assert_eq!(before, Some(generation));
@@ -164,7 +189,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut recent = Recent::new();
         for key in 0..1_000_000 {
-            assert_eq!(recent.note(key, 1, 0, 1), Known::No);
+            assert_eq!(recent.note(key, number(1), 0, number(1)), Known::No);
         }
         assert_eq!(recent.sets.len(), MAX_SETS);
     }
