@@ -16,8 +16,8 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
-    Cell, Conflict, Counts, Depot, DjitRule, FastTrackRule, Location, Memo, PAGE_BYTES, Page,
-    Pages, Rule, RuleName, Span, Touch, word_of, words,
+    Cell, Conflict, Counts, Depot, DjitRule, FastTrackRule, Location, Memo, Memory, PAGE_BYTES,
+    Page, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::HappensBefore;
 
@@ -98,13 +98,12 @@ impl<R: Rule> Precise<R> {
     }
 }
 
-/// The shadow of all memory, byte-exact: a [`Location`] for each aligned word of eight bytes.
+/// The shadow of all memory, byte-exact: a [`Location`] for each aligned word of eight bytes, or for a whole page.
 ///
 /// Usable by any detector that brings a [`HappensBefore`] and a [`PreciseThread`] of each thread.
 #[derive(Debug)]
 pub struct Shadow<R> {
-    pages: Pages<Location>,
-    depot: Depot,
+    memory: Memory,
     rule: PhantomData<R>,
 }
 
@@ -142,32 +141,12 @@ impl<'a, R: Rule> Work<'a, R> {
 
     #[inline(never)]
     fn slow(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
+        let Some(touch) = self.prepare(location, mask) else {
+            return;
+        };
         let thread = &mut *self.thread;
-        let now = thread.clock.epoch();
-        if !self.atomic && location.is_settled(&thread.memo, now, self.kind, mask) {
-            thread.counts.add(match self.kind {
-                AccessKind::Read => RuleName::ReadSameEpoch,
-                AccessKind::Write => RuleName::WriteSameEpoch,
-            });
-            return;
-        }
-        let record = thread.clock.recording();
-        if !record && location.is_untouched() {
-            thread.counts.add(RuleName::Unsampled);
-            return;
-        }
-        let (epoch, site) = if record {
-            thread.clock.stamp(self.order.slots(), self.site)
-        } else {
-            (now, 0)
-        };
-        let touch = Touch {
-            cell: Cell::new(epoch, self.kind, mask, site),
-            atomic: self.atomic,
-            record,
-        };
         let touched = location.touch::<R>(
-            &self.shadow.depot,
+            self.shadow.depot(),
             &thread.clock,
             &mut thread.memo,
             touch,
@@ -180,6 +159,74 @@ impl<'a, R: Rule> Work<'a, R> {
         if !self.thread.found.is_empty() {
             self.report(word, races);
         }
+    }
+
+    /// What to do with a location; nothing if the access is redundant, or not sampled and the first.
+    #[inline(always)]
+    fn prepare(&mut self, location: &Location, mask: u8) -> Option<Touch> {
+        let thread = &mut *self.thread;
+        let now = thread.clock.epoch();
+        if !self.atomic && location.is_settled(&thread.memo, now, self.kind, mask) {
+            thread.counts.add(match self.kind {
+                AccessKind::Read => RuleName::ReadSameEpoch,
+                AccessKind::Write => RuleName::WriteSameEpoch,
+            });
+            return None;
+        }
+        let record = thread.clock.recording();
+        if !record && location.is_untouched() {
+            thread.counts.add(RuleName::Unsampled);
+            return None;
+        }
+        let (epoch, site) = if record {
+            thread.clock.stamp(self.order.slots(), self.site)
+        } else {
+            (now, 0)
+        };
+        Some(Touch {
+            cell: Cell::new(epoch, self.kind, mask, site),
+            atomic: self.atomic,
+            record,
+        })
+    }
+
+    /// A plain access to all of the page of `addr`. Returns false if the page is split: nothing was done.
+    fn whole(&mut self, addr: Addr, races: Sink<'_>) -> bool {
+        let memory = &self.shadow.memory;
+        if memory.page(addr).is_some() {
+            return false;
+        }
+        let Some(location) = memory.whole(addr) else {
+            return true;
+        };
+        if location.is_redundant(self.thread.clock.epoch(), self.kind, 0xFF) {
+            self.thread.counts.add(RuleName::WholePage);
+            return true;
+        }
+        let Some(touch) = self.prepare(location, 0xFF) else {
+            return true;
+        };
+        let thread = &mut *self.thread;
+        let touched = location.touch_whole::<R>(
+            memory.depot(),
+            &thread.clock,
+            &mut thread.memo,
+            touch,
+            &mut thread.found,
+        );
+        if touched.is_none() {
+            return false;
+        }
+        thread.counts.add(RuleName::WholePage);
+        if !self.thread.found.is_empty() {
+            self.report(addr, &mut |race| {
+                races(&Race {
+                    size: PAGE_BYTES as u32,
+                    ..*race
+                });
+            });
+        }
+        true
     }
 
     /// Says what was found. No lock is held.
@@ -200,8 +247,11 @@ impl<'a, R: Rule> Work<'a, R> {
     /// The page of `addr`. One that nothing was recorded on is made only if there is something to record now.
     #[inline]
     fn page(&mut self, addr: Addr) -> Option<&'a Page<Location>> {
-        match self.shadow.pages.page(addr) {
-            None if self.thread.clock.recording() => self.shadow.pages.touch(addr),
+        let memory = &self.shadow.memory;
+        match memory.page(addr) {
+            None if self.thread.clock.recording() || memory.touched(addr).is_some() => {
+                memory.split(addr)
+            }
             None => {
                 self.thread.counts.add(RuleName::Unsampled);
                 None
@@ -229,6 +279,9 @@ impl<'a, R: Rule> Work<'a, R> {
 
     fn bytes(&mut self, addr: Addr, len: u64, races: Sink<'_>) {
         for span in Span::cut(addr, len) {
+            if span.len == PAGE_BYTES && !self.atomic && self.whole(span.addr, races) {
+                continue;
+            }
             let Some(page) = self.page(span.addr) else {
                 continue;
             };
@@ -274,20 +327,19 @@ impl<R: Rule> Shadow<R> {
     /// Untouched.
     pub fn new() -> Shadow<R> {
         Shadow {
-            pages: Pages::new(),
-            depot: Depot::new(),
+            memory: Memory::new(),
             rule: PhantomData,
         }
     }
 
     /// Where extended locations are kept.
     pub fn depot(&self) -> &Depot {
-        &self.depot
+        self.memory.depot()
     }
 
     /// The location of the word that `addr` is in, if anything happened on its page.
     pub fn location(&self, addr: Addr) -> Option<&Location> {
-        Some(&self.pages.page(addr)?[word_of(addr)])
+        self.memory.location(addr)
     }
 
     fn work<'a>(
@@ -382,10 +434,10 @@ impl<R: Rule> Shadow<R> {
 
     /// The bytes of `elements`, fresh until now, have the history that `from` has.
     pub(crate) fn settle(&self, elements: Elements, from: &Location) {
-        let history = from.history(&self.depot);
+        let history = from.history(self.depot());
         words(elements, |word, mask| {
-            if let Some(page) = self.pages.touch(word) {
-                page[word_of(word)].absorb(&self.depot, &history, mask);
+            if let Some(page) = self.memory.page(word).or_else(|| self.memory.split(word)) {
+                page[word_of(word)].absorb(self.depot(), &history, mask);
             }
         });
     }
@@ -406,11 +458,19 @@ impl<R: Rule> Shadow<R> {
     /// Makes `len` bytes at `addr` fresh. Pages that were never touched cost nothing.
     pub fn clear(&self, order: &HappensBefore, addr: Addr, len: u64) {
         for span in Span::cut(addr, len) {
-            let Some(page) = self.pages.page(span.addr) else {
-                continue;
+            let page = match (self.memory.page(span.addr), self.memory.touched(span.addr)) {
+                (Some(page), _) => Some(page),
+                (None, None) => None,
+                (None, Some(whole))
+                    if span.len == PAGE_BYTES && whole.clear_whole(self.depot()) =>
+                {
+                    None
+                }
+                (None, Some(_)) => self.memory.split(span.addr),
             };
+            let Some(page) = page else { continue };
             for (word, mask) in span.words() {
-                let overwritten = page[word].clear(&self.depot, mask);
+                let overwritten = page[word].clear(self.depot(), mask);
                 if overwritten != 0 {
                     let base = span.addr.0 & !(PAGE_BYTES - 1);
                     order.overwrite(Addr(base + 8 * word as u64), overwritten);
@@ -454,7 +514,7 @@ impl<R: Rule> Detector for Precise<R> {
     }
 
     fn end(&self, thread: &mut PreciseThread, _races: Sink<'_>) {
-        thread.memo.flush(&self.shadow.depot);
+        thread.memo.flush(self.shadow.depot());
         self.order.end(&mut thread.clock);
     }
 

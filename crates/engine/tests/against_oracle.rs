@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use engine::replay::Replay;
 use engine::{Detector, Djit, FastTrack, Limits, Race};
-use event::{AccessKind, Event, Op, Site, Tid};
+use event::{AccessKind, Addr, Event, Op, Site, StoreOrder, SyncId, Tid};
 use oracle::{Oracle, r#gen};
 
 /// One side of a race as far as both can name it.
@@ -103,5 +103,78 @@ fn random_traces() {
 fn long_random_traces() {
     for seed in 0..cases(10, 1_000) {
         check(&r#gen::random::arbitrary(1_000_000 + seed, 5_000));
+    }
+}
+
+/// A trace of accesses as large as pages, to memory at and across their boundaries, some of it allocated and freed.
+fn wide(seed: u64) -> Vec<Event> {
+    let mut rng = r#gen::Rng::new(seed);
+    let threads = 2 + rng.below(2) as u32;
+    let mut alive = false;
+    let mut events: Vec<(u32, Op)> = (1..threads).map(|t| (0, Op::Fork(Tid(t)))).collect();
+    for _ in 0..4 + rng.below(16) {
+        let thread = rng.below(u64::from(threads)) as u32;
+        let page = rng.below(3);
+        let (offset, size) = match rng.below(6) {
+            0 => (rng.below(4096), 1 + rng.below(16) as u32),
+            1 => (4096 - rng.below(9), 4096 + rng.below(9) as u32),
+            2 => (0, 8192),
+            _ => (0, 4096),
+        };
+        let kind = *rng
+            .pick(&[AccessKind::Read, AccessKind::Write])
+            .expect("not empty");
+        let addr = Addr(0x1_0000 + 4096 * page + offset);
+        let block = Addr(0x1_0000);
+        match rng.below(12) {
+            0..3 => events.push((thread, Op::Send(SyncId(rng.below(2))))),
+            3..6 => events.push((thread, Op::Receive(SyncId(rng.below(2))))),
+            6 if alive => {
+                events.push((thread, Op::Free { addr: block }));
+                alive = false;
+            }
+            6 => {
+                let len = 1020 + rng.below(8) * 100;
+                let elem = 8;
+                events.push((
+                    thread,
+                    Op::Alloc {
+                        addr: block,
+                        elem,
+                        len,
+                    },
+                ));
+                alive = true;
+            }
+            7 if rng.one_in(3) => {
+                let order = StoreOrder::Relaxed;
+                let addr = Addr(addr.0 & !7);
+                events.push((
+                    thread,
+                    Op::Store {
+                        addr,
+                        size: 8,
+                        order,
+                    },
+                ));
+            }
+            _ => events.push((thread, Op::Access { kind, addr, size })),
+        }
+    }
+    let events = events
+        .into_iter()
+        .enumerate()
+        .map(|(i, (thread, op))| Event {
+            thread: Tid(thread),
+            op,
+            site: Site(i as u32),
+        });
+    r#gen::repair(events)
+}
+
+#[test]
+fn whole_pages() {
+    for seed in 0..cases(2_000, 20_000) {
+        check(&wide(seed));
     }
 }

@@ -20,11 +20,11 @@ const WORDS: u64 = 6;
 const MEMORY: u64 = 0x1000;
 
 fn atomic_addr(i: usize) -> Addr {
-    Addr(0x8000 + 8 * i as u64)
+    Addr(0x1_0000 + 8 * i as u64)
 }
 
 /// What one thread does.
-fn script(rng: &mut Rng, length: u64) -> Vec<Op> {
+fn script(rng: &mut Rng, length: u64, wide: bool) -> Vec<Op> {
     let mut ops = Vec::new();
     let mut held: Option<SyncId> = None;
     for _ in 0..length {
@@ -61,13 +61,22 @@ fn script(rng: &mut Rng, length: u64) -> Vec<Op> {
                 } else {
                     AccessKind::Read
                 };
-                let size = *rng.pick(&[1, 2, 4, 8, 8, 12]).expect("not empty");
+                let sizes: &[u32] = if wide {
+                    &[8, 4096]
+                } else {
+                    &[1, 2, 4, 8, 8, 12]
+                };
+                let size = *rng.pick(sizes).expect("not empty");
                 let word = rng.below(WORDS);
                 // A byte of every word belongs to each thread, so that not everything races.
-                let offset = rng.below(8);
+                let offset = if wide {
+                    4096 * rng.below(3)
+                } else {
+                    8 * word + rng.below(8)
+                };
                 ops.push(Op::Access {
                     kind,
-                    addr: Addr(MEMORY + 8 * word + offset),
+                    addr: Addr(MEMORY + offset),
                     size,
                 });
             }
@@ -212,7 +221,7 @@ fn linearise(scripts: &[Vec<Op>], logs: Vec<Vec<usize>>) -> Vec<Event> {
     }
 }
 
-fn check<D: Detector>(detector: impl Fn() -> D, rounds: u64, length: u64)
+fn check<D: Detector>(detector: impl Fn() -> D, rounds: u64, length: u64, wide: bool)
 where
     D::Thread: Send,
 {
@@ -220,7 +229,9 @@ where
     let mut quiet = 0;
     for seed in 0..rounds {
         let mut rng = Rng::new(seed);
-        let scripts: Vec<Vec<Op>> = (0..THREADS).map(|_| script(&mut rng, length)).collect();
+        let scripts: Vec<Vec<Op>> = (0..THREADS)
+            .map(|_| script(&mut rng, length, wide))
+            .collect();
         let (racy, logs) = run(&detector(), &scripts);
         let events = linearise(&scripts, logs);
         let expected = Oracle::new(&events).expect("well-formed").racy_bytes();
@@ -240,31 +251,36 @@ const TINY: Limits = Limits {
 
 #[test]
 fn fasttrack_on_real_threads() {
-    check(FastTrack::default, 3000, 12);
-    check(FastTrack::default, 300, 100);
+    check(FastTrack::default, 3000, 12, false);
+    check(FastTrack::default, 300, 100, false);
+}
+
+#[test]
+fn whole_pages_on_real_threads() {
+    check(FastTrack::default, 1000, 10, true);
 }
 
 #[test]
 fn djit_on_real_threads() {
-    check(Djit::default, 1000, 12);
+    check(Djit::default, 1000, 12, false);
 }
 
 #[test]
 fn rex_on_real_threads() {
     let rex = || Rex::new(FastTrack::default(), OwnThread::new(Locks::Order));
-    check(rex, 1000, 12);
-    check(rex, 100, 100);
+    check(rex, 1000, 12, false);
+    check(rex, 100, 100, false);
 }
 
 #[test]
 fn pacer_on_real_threads() {
-    check(|| Pacer::new(Some(1.0), 0), 1000, 12);
-    check(|| Pacer::new(Some(1.0), 0), 100, 100);
+    check(|| Pacer::new(Some(1.0), 0), 1000, 12, false);
+    check(|| Pacer::new(Some(1.0), 0), 100, 100, false);
 }
 
 #[test]
 fn renewal_on_real_threads() {
-    check(|| FastTrack::new(TINY), 1000, 30);
+    check(|| FastTrack::new(TINY), 1000, 30, false);
 }
 
 /// Two threads hammer the same words without any order: each run has to find the race on each word,

@@ -9,10 +9,11 @@
 //! │ 0                             …  0001       │ 0          │   LOCKED   (first cell only)
 //! │ index in the `Depot` (63..32) …  0010       │ 0          │   OWNED    (first cell only)
 //! │ index in the `Depot` (63..32) …  0011       │ 0          │   SHARED   (first cell only)
+//! │ 0                             …  0100       │ 0          │   SPLIT    (first cell of a whole page only)
 //! └─────────────────────────────────────────────┴────────────┘
 //! ```
 //!
-//! Times of accesses are never 0, which tells the last four apart from accesses.
+//! Times of accesses are never 0, which tells the last five apart from accesses.
 
 use event::AccessKind;
 
@@ -65,6 +66,7 @@ pub struct Cell(pub(super) u64);
 impl Cell {
     pub(super) const EMPTY: Cell = Cell(0);
     pub(super) const LOCKED: Cell = Cell(1 << SLOT_SHIFT);
+    pub(super) const SPLIT: Cell = Cell(4 << SLOT_SHIFT);
     const OWNED: u64 = 2 << SLOT_SHIFT;
     const SHARED: u64 = 3 << SLOT_SHIFT;
     const TAG: u64 = (1 << 32) - 1;
@@ -210,6 +212,9 @@ impl core::fmt::Debug for Cell {
         }
         if *self == Cell::LOCKED {
             return f.write_str("LOCKED");
+        }
+        if *self == Cell::SPLIT {
+            return f.write_str("SPLIT");
         }
         if let Some(index) = self.as_owned() {
             return write!(f, "OWNED({index})");

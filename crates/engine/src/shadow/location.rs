@@ -3,7 +3,7 @@
 //! ```text
 //! struct Location                 16 bytes for 8 bytes of the program
 //!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i) → all that is remembered is in the depot
-//!   cells[1]   an access │ EMPTY
+//!   cells[1]   an access │ EMPTY; never an access if the first is EMPTY
 //! ```
 //!
 //! A location remembers accesses, each with the bytes it covers. Two of them fit inline, which
@@ -106,6 +106,37 @@ impl Location {
         out: &mut Vec<Conflict>,
     ) -> Touched {
         let first = self.lock();
+        debug_assert!(first != Cell::SPLIT, "only whole pages are split");
+        self.touch_locked::<R>(first, depot, me, memo, touch, out)
+    }
+
+    /// As [`Location::touch`], for a location that stands for a whole page; nothing is done if the page was split.
+    pub fn touch_whole<R: Rule>(
+        &self,
+        depot: &Depot,
+        me: &ThreadClock,
+        memo: &mut Memo,
+        touch: Touch,
+        out: &mut Vec<Conflict>,
+    ) -> Option<Touched> {
+        let first = self.lock();
+        if first == Cell::SPLIT {
+            self.unlock([first, Cell::EMPTY]);
+            return None;
+        }
+        Some(self.touch_locked::<R>(first, depot, me, memo, touch, out))
+    }
+
+    #[inline(always)]
+    fn touch_locked<R: Rule>(
+        &self,
+        first: Cell,
+        depot: &Depot,
+        me: &ThreadClock,
+        memo: &mut Memo,
+        touch: Touch,
+        out: &mut Vec<Conflict>,
+    ) -> Touched {
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
         if !first.is_inline() || touch.atomic {
             return self.touch_outside::<R>(depot, me, memo, touch, [first, second], out);
@@ -225,6 +256,45 @@ impl Location {
         0
     }
 
+    /// Splits a whole page, unless that is done: `publish` gets copies of this location for all of its words.
+    pub(super) fn split(&self, depot: &Depot, publish: impl FnOnce(&dyn Fn() -> Location)) {
+        let first = self.lock();
+        if first != Cell::SPLIT {
+            debug_assert!(
+                first.as_owned().is_none(),
+                "no atomic access is to a whole page"
+            );
+            let second = self.cells[1].load(Ordering::Relaxed);
+            let shared = first.as_shared();
+            publish(&|| {
+                if let Some(index) = shared {
+                    depot.hold(index, 1);
+                }
+                Location {
+                    cells: [AtomicU64::new(first.0), AtomicU64::new(second)],
+                }
+            });
+            if let Some(index) = shared {
+                depot.let_go(index, 1);
+            }
+        }
+        self.unlock([Cell::SPLIT, Cell::EMPTY]);
+    }
+
+    /// Makes a whole page fresh. Returns false if it was split.
+    pub(crate) fn clear_whole(&self, depot: &Depot) -> bool {
+        let first = self.lock();
+        if first == Cell::SPLIT {
+            self.unlock([first, Cell::EMPTY]);
+            return false;
+        }
+        self.unlock([Cell::EMPTY; 2]);
+        if let Some(index) = first.as_shared() {
+            depot.let_go(index, 1);
+        }
+        true
+    }
+
     /// Calls `f` with each access remembered, and whether it is atomic.
     pub fn each(&self, depot: &Depot, mut f: impl FnMut(Cell, bool)) {
         let first = self.lock();
@@ -257,7 +327,8 @@ impl Location {
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
         if first.is_empty() && history.len() <= 2 && history.iter().all(|&(_, atomic)| !atomic) {
             let cell = |i: usize| history.get(i).map_or(Cell::EMPTY, |old| old.0.only(mask));
-            return self.unlock([cell(0), cell(1)]);
+            let (a, b) = (cell(0), cell(1));
+            return self.unlock(if a.is_empty() { [b, a] } else { [a, b] });
         }
         let mut all = match first.as_owned() {
             Some(index) => depot.disown(index),

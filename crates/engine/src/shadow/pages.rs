@@ -75,6 +75,15 @@ impl<T: Default> Pages<T> {
         Some(entry.get_or_init(boxed)[middle].get_or_init(boxed)[low].get_or_init(boxed))
     }
 
+    /// Puts a page of what `make` makes where there is none yet.
+    pub(super) fn insert(&self, addr: Addr, make: &dyn Fn() -> T) {
+        let (root, middle, low) = split(addr);
+        if let Some(entry) = self.root.get(root) {
+            entry.get_or_init(boxed)[middle].get_or_init(boxed)[low]
+                .get_or_init(|| boxed_with(make));
+        }
+    }
+
     /// Calls `f` with each touched page and the address it stands for.
     pub fn each(&self, mut f: impl FnMut(Addr, &Page<T>)) {
         for (i, middles) in self.root.iter().enumerate() {
@@ -101,10 +110,14 @@ impl<T> fmt::Debug for Pages<T> {
     }
 }
 
-/// An array of defaults that was never on the stack.
 fn boxed<T: Default, const N: usize>() -> Box<[T; N]> {
+    boxed_with(T::default)
+}
+
+/// An array that was never on the stack.
+fn boxed_with<T, const N: usize>(make: impl Fn() -> T) -> Box<[T; N]> {
     let mut all = Vec::with_capacity(N);
-    all.resize_with(N, T::default);
+    all.resize_with(N, make);
     match all.into_boxed_slice().try_into() {
         Ok(array) => array,
         Err(_) => unreachable!("exactly N elements were made"),

@@ -28,6 +28,8 @@ rules! {
     WriteShared,
     /// An access that is not recorded, where nothing is remembered (Pacer's fast path).
     Unsampled,
+    /// An access to a whole page that has one location: one check for 4096 bytes, by whichever rule.
+    WholePage,
     /// An atomic load.
     AtomicRead,
     /// An atomic store or read-modify-write.
