@@ -4,6 +4,7 @@
 use engine::literace::LiteRace;
 use engine::pacer::Pacer;
 use engine::rex::{Locks, OwnThread, Rex, Trie};
+use engine::slimstate::{SlimState, SlimStateBb, SlimStateBf, SlimStateBp};
 use engine::{Detector, Djit, FastTrack};
 use std::fmt;
 
@@ -107,6 +108,14 @@ table! {
         "vector clocks for reads and writes (Pacer's GENERIC)";
     "fasttrack", Exact, |_| FastTrack::default(),
         "epochs, and vectors for concurrent reads";
+    "slimstate", Exact, |_| SlimState::default(),
+        "footprints of arrays as strided ranges, compressed array shadows";
+    "slimstate-bf", Exact, |_| SlimStateBf::default(),
+        "the same with bit-set footprints";
+    "slimstate-bp", Exact, |_| SlimStateBp::default(),
+        "the same with bit-set partitions";
+    "slimstate-bb", Exact, |_| SlimStateBb::default(),
+        "the same with both";
     "rex", Exact, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Order)),
         "fasttrack without the accesses that a thread repeats before it releases";
     "rex-paper", Sound, |_| Rex::new(FastTrack::default(), Trie::new(Locks::Order)),

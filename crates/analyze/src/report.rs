@@ -78,7 +78,7 @@ pub struct Stats {
 /// How well the shadow of arrays was compressed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shadow {
-    /// Elements of all arrays alive at the end.
+    /// Elements of all arrays there were.
     pub elements: u64,
     /// Their shadow locations.
     pub locations: u64,
@@ -91,7 +91,7 @@ pub struct Shadow {
 /// The shadow of one array.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArrayShadow {
-    /// Its name, or its address.
+    /// Its name, or its address; or of how many small or freed ones this tells.
     pub array: String,
     /// Its elements.
     pub elements: u64,

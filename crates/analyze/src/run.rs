@@ -204,7 +204,11 @@ fn stats<D: Detector>(replay: &Replay<D>, names: &Names) -> Stats {
     let mut arrays = Vec::new();
     replay.detector().shadow(&mut |block| {
         arrays.push(ArrayShadow {
-            array: block_name(block.addr, names),
+            array: if block.blocks == 1 {
+                block_name(block.addr, names)
+            } else {
+                format!("{} blocks", block.blocks)
+            },
             elements: block.elements,
             locations: block.locations,
             fraction: fraction(block.locations, block.elements),

@@ -133,22 +133,29 @@ pub trait Detector: Send + Sync {
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>);
     /// Events that only some detectors look at; the others ignore them.
     fn hint(&self, _thread: &mut Self::Thread, _hint: Hint) {}
-    /// How living blocks are shadowed, for statistics. Detectors with one location for each element
+    /// How blocks are or were shadowed, for statistics. Detectors with one location for each element
     /// have nothing to tell.
     fn shadow(&self, _f: &mut dyn FnMut(&BlockShadow)) {}
 }
 
-/// How one block of memory is shadowed.
+/// How a block of memory is shadowed, or was at its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BlockShadow {
-    /// First byte of the block.
+    /// First byte of the block. Of several blocks, of one of them.
     pub addr: Addr,
-    /// Its elements.
+    /// Where it was allocated.
+    pub site: Site,
+    /// Of how many blocks this tells, all from one site and with the same kind of partition. 1 for most; those of the past are too many to be
+    /// remembered one by one.
+    pub blocks: u64,
+    /// Its elements, of the size that accesses asked for.
     pub elements: u64,
     /// Its shadow locations.
     pub locations: u64,
-    /// Its partition, by the paper's name, such as `BLOCK(4)`.
+    /// Its partition, by the paper's name, such as `BLOCK(4)`; of several blocks only the kind, `BLOCK`.
     pub partition: alloc::string::String,
+    /// Is it gone?
+    pub freed: bool,
 }
 
 /// Marks in the execution that order nothing.

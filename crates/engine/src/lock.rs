@@ -6,7 +6,7 @@
 //! | lock | protects | held during |
 //! |---|---|---|
 //! | an array's `body` (readers and a writer) | its partition and table of locations | one commit (shared), one refinement (alone) |
-//! | site lists; a shard of retired arrays; the making of mixed pages | themselves | a few instructions |
+//! | site lists; a shard of retired arrays; a page of the directory, then its unused tables | themselves | a few instructions |
 //! | a shard of the sync table | the clocks of some sync objects | one join or copy |
 //! | a `Location` (tag in its first cell) | the accesses to 8 bytes | one check and update |
 //! | a shard of the depot's states | which shared states there are | one look-up |

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::replay::Replay;
-use engine::slimstate::{BitSet, Footprint, Labels, Mode, Options, Partition, Slim, Strided};
+use engine::slimstate::{
+    BitSet, Footprint, Labels, Mode, Options, Partition, Slim, Strided, Summary,
+};
 use engine::{Limits, Race, Side};
 use event::{AccessKind, Event, Op, Site, Tid};
 use oracle::{Oracle, r#gen};
@@ -24,7 +26,7 @@ fn run<F: Footprint, P: Partition>(options: Options, events: &[Event]) -> (Vec<R
     replay.counters(&mut |name, count| {
         exact &= name != "[SS COMMIT] with blurred sites" || count == 0;
     });
-    let summary = replay.detector().summary().total();
+    let summary = Summary::of(replay.detector()).total;
     assert!(summary.locations <= summary.elements);
     (found, exact)
 }

@@ -9,7 +9,8 @@ use super::array::{ATOMICS, Array, ArrayId, Body, SINGLES, STALE};
 use super::directory::{Directory, GRANULE};
 use super::ground::Ground;
 use super::partition::Partition;
-use super::stats::{ArrayInfo, Retired, SiteInfo, Summary};
+use super::stats::Retired;
+use crate::detector::BlockShadow;
 use crate::grow::Grow;
 use crate::lock::Lock;
 use crate::shadow::Depot;
@@ -39,8 +40,9 @@ pub(super) struct Arrays<P> {
     /// Changes whenever plain memory becomes an array.
     version: AtomicU32,
     shards: [Lock<Shard>; SHARDS],
-    /// Number and elements of the blocks that are too small.
-    small: [(AtomicU64, AtomicU64); SHARDS],
+    /// Number and elements of the blocks that are too small. Their sites are not kept: that would cost
+    /// more than the blocks.
+    small: (AtomicU64, AtomicU64),
 }
 
 impl<P> core::fmt::Debug for Arrays<P> {
@@ -66,7 +68,7 @@ impl<P: Partition> Arrays<P> {
             used: AtomicU32::new(0),
             version: AtomicU32::new(1),
             shards: core::array::from_fn(|_| Lock::default()),
-            small: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; SHARDS],
+            small: (AtomicU64::new(0), AtomicU64::new(0)),
         }
     }
 
@@ -154,7 +156,7 @@ impl<P: Partition> Arrays<P> {
             return;
         }
         if !body.freed {
-            self.shard(id).lock().retired.add(info(&body));
+            self.shard(id).lock().retired.add(describe(&body));
         }
         body.end(depot);
         drop(body);
@@ -169,15 +171,14 @@ impl<P: Partition> Arrays<P> {
     pub(super) fn freed(&self, id: ArrayId, site: Site, ground: &mut Ground<'_>) {
         let mut body = self.get(id).body.write();
         body.freed = true;
-        self.shard(id).lock().retired.add(info(&body));
+        self.shard(id).lock().retired.add(describe(&body));
         body.coarsen(site, ground);
     }
 
-    /// A block of `elements` elements is too small to be an array.
-    pub(super) fn count_small(&self, addr: u64, elements: u64) {
-        let small = &self.small[(addr / GRANULE) as usize % SHARDS];
-        small.0.fetch_add(1, Relaxed);
-        small.1.fetch_add(elements, Relaxed);
+    /// So many blocks, with so many elements, were too small to be arrays.
+    pub(super) fn count_small(&self, blocks: u64, elements: u64) {
+        self.small.0.fetch_add(blocks, Relaxed);
+        self.small.1.fetch_add(elements, Relaxed);
     }
 
     fn take(&self, addr: u64) -> ArrayId {
@@ -193,9 +194,8 @@ impl<P: Partition> Arrays<P> {
     /// The blocks that have a granule of `bytes`, other than living neighbours.
     pub(super) fn superseded(&self, bytes: &Range<u64>) -> Vec<ArrayId> {
         let mut all = Vec::new();
-        if bytes.is_empty()
-            || (bytes.end - bytes.start <= GRANULE && self.is_plain(Addr(bytes.start)))
-        {
+        let near = bytes.start / 4096 == bytes.end.saturating_sub(1) / 4096;
+        if bytes.is_empty() || near && self.is_plain(Addr(bytes.start)) {
             return all;
         }
         self.directory.owners(bytes, &mut |id| {
@@ -270,56 +270,41 @@ impl<P: Partition> Arrays<P> {
         }
     }
 
-    /// Calls `f` with each array: those that live, and some of the past.
-    pub(super) fn each(&self, f: &mut dyn FnMut(&ArrayInfo)) {
+    /// Calls `f` with each array that lives, and with those of the past.
+    pub(super) fn each(&self, f: &mut dyn FnMut(&BlockShadow)) {
         for number in 1..=self.used.load(Acquire) {
             let body = self.entries.get(number).body.read();
             if body.used && !body.freed {
-                f(&info(&body));
+                f(&describe(&body));
             }
         }
         for shard in &self.shards {
             shard.lock().retired.each(f);
         }
-    }
-
-    /// All arrays, those of the past included, by where they were allocated.
-    pub(super) fn summary(&self) -> Summary {
-        let mut all = Summary::default();
-        for number in 1..=self.used.load(Acquire) {
-            let body = self.entries.get(number).body.read();
-            if body.used && !body.freed {
-                let array = info(&body);
-                all.sites.entry(array.site).or_default().add(&array);
-            }
-        }
-        for shard in &self.shards {
-            for (site, info) in &shard.lock().retired.summary.sites {
-                all.sites.entry(*site).or_default().merge(info);
-            }
-        }
-        for (arrays, elements) in &self.small {
-            let (arrays, elements) = (arrays.load(Relaxed), elements.load(Relaxed));
-            all.small.merge(&SiteInfo {
-                arrays,
+        let (blocks, elements) = (self.small.0.load(Relaxed), self.small.1.load(Relaxed));
+        if blocks > 0 {
+            f(&BlockShadow {
+                addr: Addr(0),
+                site: Site(0),
+                blocks,
                 elements,
                 locations: elements,
-                partitions: [("FINE".into(), arrays)].into(),
+                partition: "FINE".into(),
+                freed: false,
             });
         }
-        all
     }
 }
 
-fn info<P: Partition>(body: &Body<P>) -> ArrayInfo {
+fn describe<P: Partition>(body: &Body<P>) -> BlockShadow {
     let n = body.n();
-    ArrayInfo {
+    BlockShadow {
         addr: Addr(body.bytes.start),
         site: body.site,
+        blocks: 1,
         elements: n,
-        elem: 1 << body.shift,
-        partition: format!("{}", body.partition),
         locations: body.partition.parts(n),
+        partition: format!("{}", body.partition),
         freed: body.freed,
     }
 }

@@ -6,6 +6,7 @@
 use super::array::ArrayId;
 use super::footprint::Footprint;
 use super::trail::Trail;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 use event::AccessKind;
@@ -42,7 +43,7 @@ struct Seen {
 
 const PLAIN: u32 = u32::MAX;
 const NOTHING: u16 = u16::MAX;
-const SEEN: usize = 64;
+const SEEN: usize = 256;
 const INDEX: usize = 4096;
 
 /// What the cache knows of an address.
@@ -59,7 +60,7 @@ pub(super) struct Buffer<F> {
     entries: Vec<Entry<F>>,
     /// From an array's number, hashed, to its entry. Allocated at the first use.
     index: Vec<u16>,
-    seen: [Seen; SEEN],
+    seen: Box<[Seen; SEEN]>,
     version: u32,
 }
 
@@ -71,11 +72,13 @@ impl<F: Footprint> Buffer<F> {
         Buffer {
             entries: Vec::new(),
             index: Vec::new(),
-            seen: [Seen {
-                page: u64::MAX,
-                entry: 0,
-                version: 0,
-            }; SEEN],
+            seen: Box::new(
+                [Seen {
+                    page: u64::MAX,
+                    entry: 0,
+                    version: 0,
+                }; SEEN],
+            ),
             version: 1,
         }
     }
@@ -176,7 +179,7 @@ impl<F: Footprint> Buffer<F> {
         // A cached page of 2^32 flushes ago must not look new.
         self.version = self.version.wrapping_add(1);
         if self.version == 0 {
-            for seen in &mut self.seen {
+            for seen in self.seen.iter_mut() {
                 seen.page = u64::MAX;
             }
         }

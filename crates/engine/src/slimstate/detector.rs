@@ -8,11 +8,10 @@ use super::footprint::Footprint;
 use super::ground::{Ground, Manner, Tally};
 use super::partition::{Mode, Partition};
 use super::sitelists::SiteLists;
-use super::stats::{ArrayInfo, Summary};
 use super::trail::{Extended, Trail};
 use super::{BitSet, Labels, Strided};
 use crate::clock::Limits;
-use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Sink, SyncOp};
+use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::{FastTrackRule, Span};
 use crate::sync::HappensBefore;
@@ -107,16 +106,6 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     /// The happens-before half.
     pub fn order(&self) -> &HappensBefore {
         &self.order
-    }
-
-    /// Calls `f` with each array: all that live, and some of the past.
-    pub fn each_array(&self, f: &mut dyn FnMut(&ArrayInfo)) {
-        self.arrays.each(f);
-    }
-
-    /// All arrays, those of the past included, by where they were allocated.
-    pub fn summary(&self) -> Summary {
-        self.arrays.summary()
     }
 
     fn ground<'a>(
@@ -360,6 +349,8 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
 
     fn end(&self, thread: &mut Self::Thread, races: Sink<'_>) {
         self.flush(thread, races);
+        let (blocks, elements) = core::mem::take(&mut thread.tally.small);
+        self.arrays.count_small(blocks, elements);
         thread.base.memo.flush(self.memory.depot());
         self.order.end(&mut thread.base.clock);
     }
@@ -468,7 +459,8 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             && unit <= 8
             && Directory::reaches(&bytes);
         if !is_array && !bytes.is_empty() {
-            self.arrays.count_small(addr.0, len);
+            let small = &mut thread.tally.small;
+            *small = (small.0 + 1, small.1 + len);
         }
         let shift = is_array.then_some(unit.trailing_zeros() as u8);
         let ground = self.ground(&mut thread.base, &mut thread.tally, races);
@@ -520,6 +512,10 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>) {
         self.flush(thread, races);
         self.order.sync(&mut thread.base.clock, op);
+    }
+
+    fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
+        self.arrays.each(f);
     }
 }
 

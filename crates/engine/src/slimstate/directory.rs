@@ -11,9 +11,9 @@
 //! plain memory, tracked as in FastTrack. (`malloc` gives blocks that are 16 bytes apart.) An address in an
 //! array's granule may lie just outside of the array; who asks must compare with its bounds.
 //!
-//! Who may touch: `find` any thread at any time; `set` and `withdraw` only who allocates the block,
-//! which nobody else may do for the same bytes at the same time. Pages that two blocks share are
-//! changed granule by granule; the step from a whole page to a mixed one is under `making`.
+//! Who may touch: `find` any thread at any time, without a lock. `set` and `withdraw` change a page under its lock, one of
+//! 64. A mixed page that has no array any more is a plain page again, and its table serves another page: so `find` looks at the page's entry
+//! again after it has looked into the table.
 
 use super::array::ArrayId;
 use crate::grow::Grow;
@@ -41,16 +41,11 @@ type Leaf = Vec<AtomicU32>;
 type Middle = Vec<OnceBox<Leaf>>;
 
 /// The granules of a page that has several arrays, or one and plain memory.
+#[derive(Default)]
 struct Mixed {
     granules: OnceBox<Vec<AtomicU32>>,
-}
-
-impl Default for Mixed {
-    fn default() -> Self {
-        Mixed {
-            granules: OnceBox::new(),
-        }
-    }
+    /// How many granules have an owner. Changed under the page's lock.
+    owned: AtomicU32,
 }
 
 fn zeroes(len: usize) -> Vec<AtomicU32> {
@@ -63,9 +58,13 @@ fn zeroes(len: usize) -> Vec<AtomicU32> {
 pub(super) struct Directory {
     top: Vec<OnceBox<Middle>>,
     mixed: Grow<Mixed>,
-    /// Held to turn a page into a mixed one; the number of mixed pages so far, and those to be used again.
-    making: Lock<(u32, Vec<u32>)>,
+    /// The number of mixed pages so far, and those to be used again.
+    unused: Lock<(u32, Vec<u32>)>,
+    /// Of pages, by number.
+    locks: [Lock<()>; LOCKS],
 }
+
+const LOCKS: usize = 64;
 
 impl core::fmt::Debug for Directory {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -80,7 +79,8 @@ impl Directory {
         Directory {
             top,
             mixed: Grow::new(),
-            making: Lock::new((0, Vec::new())),
+            unused: Lock::new((0, Vec::new())),
+            locks: core::array::from_fn(|_| Lock::new(())),
         }
     }
 
@@ -162,98 +162,100 @@ impl Directory {
         owner: ArrayId,
         lost: &mut dyn FnMut(ArrayId, u64),
     ) {
-        let value = owner.get();
-        let granules = granules_of(bytes);
-        let per_page = GRANULES as u64;
-        let mut at = granules.start;
-        while at < granules.end {
-            let page = at / per_page;
-            let to = granules.end.min((page + 1) * per_page);
+        for (page, within) in pages_of(bytes) {
             let leaf = self.leaf_or_new(page);
-            if to - at == per_page {
-                self.set_page(leaf, value, lost);
-            } else {
-                let mixed = self.mix(leaf);
-                for granule in at % per_page..(to - 1) % per_page + 1 {
-                    let old = self.granules(mixed)[granule as usize].swap(value, Release);
-                    if let Some(old) = ArrayId::new(old) {
-                        lost(old, 1);
-                    }
-                }
-            }
-            at = to;
+            let _lock = self.locks[page as usize % LOCKS].lock();
+            self.change(leaf, within, |_| owner.get(), lost);
         }
-    }
-
-    fn set_page(&self, leaf: &AtomicU32, value: u32, lost: &mut dyn FnMut(ArrayId, u64)) {
-        let old = leaf.swap(value, Release);
-        if old & MIXED == 0 {
-            if let Some(old) = ArrayId::new(old) {
-                lost(old, GRANULES as u64);
-            }
-            return;
-        }
-        for granule in self.granules(old) {
-            if let Some(old) = ArrayId::new(granule.swap(0, Relaxed)) {
-                lost(old, 1);
-            }
-        }
-        self.making.lock().1.push(old & !MIXED);
-    }
-
-    /// Makes the page of `leaf` a mixed one, if it is not yet, and says which.
-    fn mix(&self, leaf: &AtomicU32) -> u32 {
-        let entry = leaf.load(Acquire);
-        if entry & MIXED != 0 {
-            return entry;
-        }
-        let mut making = self.making.lock();
-        let entry = leaf.load(Acquire);
-        if entry & MIXED != 0 {
-            return entry;
-        }
-        let number = making.1.pop().unwrap_or_else(|| {
-            making.0 += 1;
-            making.0 - 1
-        });
-        for granule in self.granules(number) {
-            granule.store(entry, Relaxed);
-        }
-        leaf.store(MIXED | number, Release);
-        MIXED | number
     }
 
     /// Takes from `owner` whatever granules of `bytes` it still has, and says how many.
     pub(super) fn withdraw(&self, bytes: &Range<u64>, owner: ArrayId) -> u64 {
-        let granules = granules_of(bytes);
-        let per_page = GRANULES as u64;
         let mut taken = 0;
-        let mut at = granules.start;
-        while at < granules.end {
-            at = at.max(self.skip(at / per_page).saturating_mul(per_page));
-            if at >= granules.end {
-                break;
+        let mut pages = pages_of(bytes);
+        while let Some((page, within)) = pages.next() {
+            let Some(leaf) = self.leaf(page) else {
+                pages =
+                    pages_of(&(bytes.start.max(self.skip(page).saturating_mul(PAGE))..bytes.end));
+                continue;
+            };
+            if leaf.load(Acquire) == 0 {
+                continue;
             }
-            let page = at / per_page;
-            let to = granules.end.min((page + 1) * per_page);
-            if let Some(leaf) = self.leaf(page) {
-                let entry = leaf.load(Acquire);
-                if entry & MIXED != 0 {
-                    for granule in at % per_page..(to - 1) % per_page + 1 {
-                        let granule = &self.granules(entry)[granule as usize];
-                        let own = granule.compare_exchange(owner.get(), 0, Release, Relaxed);
-                        taken += u64::from(own.is_ok());
-                    }
-                } else if leaf
-                    .compare_exchange(owner.get(), 0, Release, Relaxed)
-                    .is_ok()
-                {
-                    taken += per_page;
-                }
+            let _lock = self.locks[page as usize % LOCKS].lock();
+            let entry = leaf.load(Acquire);
+            if entry & MIXED == 0 && entry != owner.get() {
+                continue;
             }
-            at = to;
+            let keep = |old| if old == owner.get() { 0 } else { old };
+            self.change(leaf, within, keep, &mut |_, granules| taken += granules);
         }
         taken
+    }
+
+    /// Gives each granule `within` a page the owner that `new` says for its old one. The caller has the page's lock.
+    fn change(
+        &self,
+        leaf: &AtomicU32,
+        within: Range<u64>,
+        new: impl Fn(u32) -> u32,
+        lost: &mut dyn FnMut(ArrayId, u64),
+    ) {
+        let entry = leaf.load(Acquire);
+        let all = within.end - within.start == GRANULES as u64;
+        if all && entry & MIXED == 0 {
+            leaf.store(new(entry), Release);
+            if let Some(old) = ArrayId::new(entry) {
+                lost(old, GRANULES as u64);
+            }
+            return;
+        }
+        let number = if entry & MIXED != 0 {
+            entry & !MIXED
+        } else {
+            self.mix(leaf, entry)
+        };
+        let table = self.granules(number);
+        let mut gained = 0u32;
+        for granule in &table[within.start as usize..within.end as usize] {
+            let old = granule.load(Relaxed);
+            let now = new(old);
+            if now == old {
+                continue;
+            }
+            granule.store(now, Release);
+            gained = gained.wrapping_add(u32::from(old == 0));
+            gained = gained.wrapping_sub(u32::from(now == 0));
+            if let Some(old) = ArrayId::new(old) {
+                lost(old, 1);
+            }
+        }
+        let owned = &self.mixed.get(number).owned;
+        let now = owned.load(Relaxed).wrapping_add(gained);
+        owned.store(now, Relaxed);
+        // All of one owner, or nobody's: no need for a table.
+        let first = table[0].load(Relaxed);
+        if now == 0 || all && table.iter().all(|granule| granule.load(Relaxed) == first) {
+            leaf.store(if now == 0 { 0 } else { first }, Release);
+            self.unused.lock().1.push(number);
+        }
+    }
+
+    /// Makes the page of `leaf` a mixed one, and says which.
+    fn mix(&self, leaf: &AtomicU32, entry: u32) -> u32 {
+        let mut unused = self.unused.lock();
+        let number = unused.1.pop().unwrap_or_else(|| {
+            unused.0 += 1;
+            unused.0 - 1
+        });
+        drop(unused);
+        for granule in self.granules(number) {
+            granule.store(entry, Relaxed);
+        }
+        let owned = if entry == 0 { 0 } else { GRANULES as u32 };
+        self.mixed.get(number).owned.store(owned, Relaxed);
+        leaf.store(MIXED | number, Release);
+        number
     }
 
     /// The arrays that own a granule of `bytes`, each at least once.
@@ -287,7 +289,100 @@ impl Directory {
     }
 }
 
+/// The pages that `bytes` touch, each with the granules of it that they do.
+fn pages_of(bytes: &Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> + use<> {
+    let granules = granules_of(bytes);
+    let per_page = GRANULES as u64;
+    let pages = granules.start / per_page..granules.end.div_ceil(per_page);
+    pages.map(move |page| {
+        let first = page * per_page;
+        let from = granules.start.max(first) - first;
+        let to = granules.end.min(first + per_page) - first;
+        (page, from..to)
+    })
+}
+
 /// The numbers of the granules that `bytes` touches.
 pub(super) fn granules_of(bytes: &Range<u64>) -> Range<u64> {
     bytes.start / GRANULE..bytes.end.div_ceil(GRANULE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+
+    /// Against a map from granules to owners.
+    #[test]
+    fn agrees_with_a_map() {
+        let mut state = 1u64;
+        let mut random = move |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        let directory = Directory::new();
+        let mut owners: BTreeMap<u64, u32> = BTreeMap::new();
+        // Around a boundary of leaves.
+        let base = (1 << 24) - 4 * PAGE;
+        for _ in 0..20_000 {
+            let from = base + random(8 * 512) * 8;
+            let len = match random(3) {
+                0 => random(200),
+                1 => random(3) * PAGE,
+                _ => random(3 * PAGE),
+            };
+            let bytes = from..from + 1 + len;
+            let id = 1 + random(6) as u32;
+            let Some(owner) = ArrayId::new(id) else {
+                unreachable!("from 1 on");
+            };
+            let mut lost = BTreeMap::new();
+            let mut expected = BTreeMap::new();
+            if random(2) == 0 {
+                directory.set(&bytes, owner, &mut |id, n| {
+                    *lost.entry(id.get()).or_default() += n;
+                });
+                for granule in granules_of(&bytes) {
+                    if let Some(old) = owners.insert(granule, id) {
+                        *expected.entry(old).or_default() += 1u64;
+                    }
+                }
+                // Whether an owner loses to itself does not matter, as long as the count is right.
+                lost.remove(&id);
+                expected.remove(&id);
+            } else {
+                let taken = directory.withdraw(&bytes, owner);
+                lost.extend((taken > 0).then_some((id, taken)));
+                for granule in granules_of(&bytes) {
+                    if owners.get(&granule) == Some(&id) {
+                        owners.remove(&granule);
+                        *expected.entry(id).or_default() += 1;
+                    }
+                }
+            }
+            assert_eq!(lost, expected);
+            for _ in 0..20 {
+                let addr = base + random(12 * PAGE);
+                let found = directory.find(Addr(addr)).map(|(id, _)| id.get());
+                assert_eq!(found, owners.get(&(addr / GRANULE)).copied());
+                let page = addr / PAGE * GRANULES as u64;
+                let plain = owners.range(page..page + GRANULES as u64).next().is_none();
+                assert_eq!(directory.is_plain(Addr(addr)), plain);
+            }
+            let mut all = Vec::new();
+            directory.owners(&bytes, &mut |id| all.push(id.get()));
+            let mut expected: Vec<u32> = granules_of(&bytes)
+                .filter_map(|granule| owners.get(&granule).copied())
+                .collect();
+            for list in [&mut all, &mut expected] {
+                list.sort_unstable();
+                list.dedup();
+            }
+            assert_eq!(all, expected);
+        }
+        let mixed = directory.unused.lock();
+        assert!(mixed.0 <= 13, "{} tables for 12 pages", mixed.0);
+    }
 }

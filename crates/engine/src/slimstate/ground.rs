@@ -46,6 +46,8 @@ pub(super) struct Tally {
     pub(super) checks: u64,
     /// Accesses to elements that have a location of their own.
     pub(super) at_once: u64,
+    /// Blocks too small to be arrays, and their elements, since this was last told to all.
+    pub(super) small: (u64, u64),
 }
 
 impl Default for Tally {
@@ -59,6 +61,7 @@ impl Default for Tally {
             blurred: 0,
             checks: 0,
             at_once: 0,
+            small: (0, 0),
         }
     }
 }

@@ -64,6 +64,6 @@ pub use detector::{Options, Slim, SlimState, SlimStateBb, SlimStateBf, SlimState
 pub use footprint::{Footprint, Shape};
 pub use labels::Labels;
 pub use partition::{Mode, Part, Partition, Shadow};
-pub use stats::{ArrayInfo, SiteInfo, Summary};
+pub use stats::{SiteSummary, Summary};
 pub use strided::Strided;
 pub use table::Rule;

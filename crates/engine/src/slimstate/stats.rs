@@ -1,34 +1,16 @@
 //! What became of the arrays: how far each one's shadow was compressed.
 
+use crate::detector::{BlockShadow, Detector};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use event::{Addr, Site};
-
-/// One array, as it is now or was at its end.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ArrayInfo {
-    /// First byte.
-    pub addr: Addr,
-    /// Who allocated it.
-    pub site: Site,
-    /// How many elements, of the size that accesses asked for.
-    pub elements: u64,
-    /// Bytes in an element.
-    pub elem: u64,
-    /// Its last partition, as `BLOCK(4)`.
-    pub partition: String,
-    /// Shadow locations: the number of parts.
-    pub locations: u64,
-    /// Does it no longer exist?
-    pub freed: bool,
-}
+use event::Site;
 
 /// The arrays of one allocation site.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SiteInfo {
+pub struct SiteSummary {
     /// How many.
-    pub arrays: u64,
+    pub blocks: u64,
     /// Elements of all of them.
     pub elements: u64,
     /// Shadow locations of all of them.
@@ -37,78 +19,82 @@ pub struct SiteInfo {
     pub partitions: BTreeMap<String, u64>,
 }
 
-impl SiteInfo {
-    /// Counts one more array.
-    pub fn add(&mut self, array: &ArrayInfo) {
-        self.arrays += 1;
-        self.elements += array.elements;
-        self.locations += array.locations;
-        let kind = array.partition.split('(').next().unwrap_or_default();
-        *self.partitions.entry(kind.into()).or_default() += 1;
-    }
-
-    /// Adds up.
-    pub fn merge(&mut self, other: &SiteInfo) {
-        self.arrays += other.arrays;
-        self.elements += other.elements;
-        self.locations += other.locations;
-        for (kind, count) in &other.partitions {
-            *self.partitions.entry(kind.clone()).or_default() += count;
-        }
-    }
-}
-
-/// All arrays, those of the past included.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Summary {
-    /// By allocation site.
-    pub sites: BTreeMap<Site, SiteInfo>,
-    /// Blocks below the threshold, which are FINE from the start.
-    pub small: SiteInfo,
-}
-
-impl Summary {
-    /// All sites, and the small blocks, together.
-    pub fn total(&self) -> SiteInfo {
-        let mut total = self.small.clone();
-        self.sites.values().for_each(|site| total.merge(site));
-        total
+impl SiteSummary {
+    fn add(&mut self, block: &BlockShadow) {
+        self.blocks += block.blocks;
+        self.elements += block.elements;
+        self.locations += block.locations;
+        *self
+            .partitions
+            .entry(kind(&block.partition).into())
+            .or_default() += block.blocks;
     }
 
     /// Array shadow locations as a fraction of array elements: the figure of Table II. 0 without arrays.
     pub fn shadow_fraction(&self) -> f64 {
-        let total = self.total();
-        if total.elements == 0 {
+        if self.elements == 0 {
             0.0
         } else {
-            total.locations as f64 / total.elements as f64
+            self.locations as f64 / self.elements as f64
         }
+    }
+}
+
+fn kind(partition: &str) -> &str {
+    partition.split('(').next().unwrap_or_default()
+}
+
+/// All arrays of an execution, those of the past included.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// All together.
+    pub total: SiteSummary,
+    /// By allocation site.
+    pub sites: BTreeMap<Site, SiteSummary>,
+}
+
+impl Summary {
+    /// What the detector has to tell now.
+    pub fn of(detector: &impl Detector) -> Self {
+        let mut all = Summary::default();
+        detector.shadow(&mut |block| {
+            all.total.add(block);
+            all.sites.entry(block.site).or_default().add(block);
+        });
+        all
     }
 }
 
 /// Arrays of the past that are kept one by one; of the others only sums are.
 const KEPT: usize = 64;
 
-/// Arrays that exist no more.
+/// Arrays that exist no more, or are plain memory by now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retired {
-    kept: Vec<ArrayInfo>,
-    pub(super) summary: Summary,
+    kept: Vec<BlockShadow>,
+    others: BTreeMap<(Site, String), BlockShadow>,
 }
 
 impl Retired {
-    pub(super) fn add(&mut self, array: ArrayInfo) {
-        self.summary
-            .sites
-            .entry(array.site)
-            .or_default()
-            .add(&array);
+    pub(super) fn add(&mut self, mut block: BlockShadow) {
         if self.kept.len() < KEPT {
-            self.kept.push(array);
+            return self.kept.push(block);
+        }
+        let kind = String::from(kind(&block.partition));
+        match self.others.get_mut(&(block.site, kind.clone())) {
+            Some(sum) => {
+                sum.blocks += block.blocks;
+                sum.elements += block.elements;
+                sum.locations += block.locations;
+            }
+            None => {
+                block.partition.clone_from(&kind);
+                self.others.insert((block.site, kind), block);
+            }
         }
     }
 
-    pub(super) fn each(&self, f: &mut dyn FnMut(&ArrayInfo)) {
-        self.kept.iter().for_each(f);
+    pub(super) fn each(&self, f: &mut dyn FnMut(&BlockShadow)) {
+        self.kept.iter().chain(self.others.values()).for_each(f);
     }
 }

@@ -98,6 +98,18 @@ impl Strided {
     #[inline]
     pub const fn with(self, i: u64) -> Option<Strided> {
         let Strided { b, e, k } = self;
+        // What loops do, first: the next element, or the last one again.
+        if b < e && i == e + k {
+            Some(Strided { b, e: i, k })
+        } else if i == e && b <= e {
+            Some(self)
+        } else {
+            self.with_any(i)
+        }
+    }
+
+    const fn with_any(self, i: u64) -> Option<Strided> {
+        let Strided { b, e, k } = self;
         if self.contains(i) {
             Some(self)
         } else if self.is_empty() {
