@@ -2,7 +2,7 @@
 //!
 //! Michael Bond, Katherine Coons and Kathryn McKinley, "PACER: Proportional Detection of Data Races" (PLDI 2010).
 //!
-//! **Contract.** Execution is divided into global sampling and non-sampling [periods](periods). A race whose first access is in a
+//! **Contract.** Execution is divided into global sampling and non-sampling [`periods`]. A race whose first access is in a
 //! sampling period is *sampled*; it is a *shortest* race if no access in between conflicts and races with its second access.
 //! For every byte that has a sampled, shortest race, a race on this byte is reported, at the latest when the second
 //! access of the first such race is made; every reported race is one, and its first access was sampled. So each race that FastTrack finds is
