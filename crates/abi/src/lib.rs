@@ -4,8 +4,9 @@
 //! # How an access is checked
 //!
 //! Before the access, a call to [`Access`]'s function with the address. Hot ones have a body in the
-//! bitcode file `hot.bc`, which the pass links into the module before optimisation and which calls
-//! the runtime's `_slow` twin if the quick test fails; without `hot.bc` they are ordinary calls.
+//! bitcode file `footrace_hot.bc`, which the pass links into the module after optimisation and which calls
+//! the runtime's `_slow` twin if the quick test fails; without the file they are ordinary calls.
+//! In that file, a call of [`OWN`] stands for the address of the thread's own block, [`OWN_BLOCK`].
 //!
 //! # How an atomic operation is checked
 //!
@@ -40,6 +41,12 @@ pub const CONTEXT_MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// The thread-local calling-context hash (`u64`, initial-exec).
 pub const CONTEXT: &str = "__footrace_context";
 
+/// `fn() -> *const Block`, for the hot checks only: the pass puts the address of [`OWN_BLOCK`] in its place.
+pub const OWN: &str = "__footrace_own";
+
+/// The thread's own block of the runtime (thread-local, initial-exec).
+pub const OWN_BLOCK: &str = "__footrace_tls";
+
 /// Section with an ELF note for each linked module (loaders walk every note, so it has to be a real one).
 /// Its content is a line of text that ends in NUL: `footrace abi=1 placement=all`.
 pub const NOTE_SECTION: &str = ".note.footrace";
@@ -72,7 +79,7 @@ pub struct Function {
     pub name: &'static str,
     /// Parameter types.
     pub parameters: &'static [Type],
-    /// Has a quick path in `hot.bc`.
+    /// Has a quick path in `footrace_hot.bc`.
     pub hot: bool,
 }
 

@@ -3,7 +3,7 @@
 //! They come after the optimiser. Until then a check is a call that is known to touch nothing of the
 //! program's memory; its body would be loads that may alias anything, twenty instructions at each access, and fewer
 //! functions would be inlined.
-use crate::llvm::{Linkage, Module};
+use crate::llvm::{Linkage, Module, Value};
 use crate::options::Options;
 
 /// Links the bitcode file. What it defines of the ABI becomes part of this module and is always inlined;
@@ -15,6 +15,7 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     let context = module.context();
     let always = context.attribute("alwaysinline", 0);
     let no_merge = context.attribute("nomerge", 0);
+    let cold = context.attribute("cold", 0);
     for name in module.link_bitcode(path)? {
         let Some(function) = module.function(&name) else {
             continue;
@@ -29,13 +30,18 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
         {
             function.add_attribute(attribute);
         }
-        // The way out to the runtime keeps the line of the access it was inlined for.
         for block in function.blocks() {
             for instruction in block.instructions() {
-                let leaves = instruction
-                    .callee()
-                    .is_some_and(|callee| callee.name().starts_with(crate::PREFIX));
-                if leaves {
+                let Some(callee) = instruction.callee().filter(|c| c.is_function()) else {
+                    continue;
+                };
+                if callee.name() == abi::OWN {
+                    instruction.replace_by(own_block(module));
+                } else if callee.name().starts_with(crate::PREFIX) {
+                    // The way out to the runtime: rarely taken, a direct call, with the line of the access
+                    // that it was inlined for.
+                    cold.into_iter().for_each(|a| callee.add_attribute(a));
+                    callee.remove_attribute("nonlazybind");
                     no_merge
                         .into_iter()
                         .for_each(|a| instruction.add_call_attribute(a));
@@ -45,4 +51,13 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The thread's own block, as an address that the code generator can fold into each access.
+fn own_block(module: Module) -> Value {
+    module.global(abi::OWN_BLOCK).unwrap_or_else(|| {
+        let block = module.add_global(abi::OWN_BLOCK, module.context().integer(64));
+        block.set_thread_local_initial_exec();
+        block
+    })
 }

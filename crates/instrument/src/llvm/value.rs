@@ -213,6 +213,13 @@ impl Value {
         (!raw.is_null()).then_some(Location(raw))
     }
 
+    /// Of an instruction: everyone uses `other` instead, and the instruction is gone. The caller holds no
+    /// other handle of it.
+    pub(crate) fn replace_by(self, other: Value) {
+        llvm!(LLVMReplaceAllUsesWith, self.0, other.0);
+        llvm!(LLVMInstructionEraseFromParent, self.0);
+    }
+
     pub(crate) fn next(self) -> Option<Value> {
         Value::new(llvm!(LLVMGetNextInstruction, self.0))
     }
