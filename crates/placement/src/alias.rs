@@ -92,10 +92,11 @@ fn transfer(a: &Analysis<'_>, i: &Instr, state: &mut Known, same: &mut impl FnMu
     else {
         return;
     };
-    let Some((path, _)) = a.path(*id) else {
+    let Some(fact) = a.fact(*id) else {
         state.clear();
         return;
     };
+    let path = &fact.path;
     match kind {
         Kind::Read => {
             let Some(y) = *dst else {

@@ -5,7 +5,7 @@ use crate::cfg::Cfg;
 use crate::conditions::Conditions;
 use crate::cover::Fact;
 use crate::effects;
-use crate::ir::{AccessId, BlockId, Effects, Function, Instr, Kind, Path, Terminator};
+use crate::ir::{AccessId, BlockId, Effects, Function, Instr, Terminator};
 use crate::solve::Solver;
 use crate::values::{Edge, Values};
 
@@ -21,8 +21,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) endless: Vec<bool>,
     /// Per loop: ranges that its induction variables may have swept, see [`Analysis::sweeps`].
     pub(crate) swept: Vec<Vec<Fact>>,
-    /// The resolved path of each access; `None` if it cannot be expressed.
-    paths: Vec<Option<(Path, Kind)>>,
+    /// Each access as a fact; `None` if it cannot be expressed.
+    facts: Vec<Option<Fact>>,
 }
 
 /// What an instruction does to contexts.
@@ -64,13 +64,15 @@ impl<'a> Analysis<'a> {
         let endless = (0..cfg.loops.len())
             .map(|l| !loops_end && effects::may_be_endless(f, &cfg, &values, l))
             .collect();
-        let mut paths = vec![None; f.accesses as usize];
+        let mut facts = vec![None; f.accesses as usize];
         for b in &f.blocks {
             for i in &b.instrs {
                 if let Instr::Access { id, kind, path, .. } = i
-                    && let Some(slot) = paths.get_mut(id.index())
+                    && let Some(slot) = facts.get_mut(id.index())
                 {
-                    *slot = values.resolve_path(path).map(|p| (p, *kind));
+                    *slot = values
+                        .resolve_path(path)
+                        .and_then(|p| Fact::new(&values, p, *kind, vec![*id]));
                 }
             }
         }
@@ -82,14 +84,15 @@ impl<'a> Analysis<'a> {
             effects,
             endless,
             swept: Vec::new(),
-            paths,
+            facts,
         };
         a.swept = (0..a.cfg.loops.len()).map(|l| a.sweeps(l)).collect();
         a
     }
 
-    pub(crate) fn path(&self, id: AccessId) -> Option<&(Path, Kind)> {
-        self.paths.get(id.index())?.as_ref()
+    /// An access as a fact, with itself as its source.
+    pub(crate) fn fact(&self, id: AccessId) -> Option<&Fact> {
+        self.facts.get(id.index())?.as_ref()
     }
 
     pub(crate) fn solver(&self, b: BlockId) -> Solver<'_> {

@@ -56,7 +56,7 @@ impl Anticipated {
             {
                 let solver = a.solver(b);
                 let before = assumed[l].len();
-                assumed[l].retain(|f| cover(&solver, state.iter(), &f.path, f.kind).is_some());
+                assumed[l].retain(|f| cover(&solver, state.iter(), f, f.kind).is_some());
                 dropped |= assumed[l].len() < before;
                 state.clone_from(&assumed[l]);
             }
@@ -73,7 +73,7 @@ impl Anticipated {
         let solver = a.solver(this.header);
         let mut add = |new: &[Fact]| {
             for f in new.iter().filter(speakable) {
-                let known = cover(&solver, facts.iter(), &f.path, f.kind).is_some();
+                let known = cover(&solver, facts.iter(), f, f.kind).is_some();
                 if !known && facts.len() < MAX_FACTS {
                     insert(facts, f.clone());
                 }
@@ -81,7 +81,7 @@ impl Anticipated {
         };
         add(&self.start[this.header.index()]);
         for b in a.cfg.order.iter().filter(|b| this.contains[b.index()]) {
-            for s in a.f.blocks[b.index()].term.successors() {
+            for s in &a.cfg.succs[b.index()] {
                 if !this.contains[s.index()] {
                     add(&self.start[s.index()]);
                 }
@@ -94,8 +94,9 @@ impl Anticipated {
         &self.start[b.index()]
     }
 
-    /// What is anticipated before each instruction of `b`; the last entry is before its terminator.
-    pub(crate) fn points(&self, a: &Analysis<'_>, b: BlockId) -> Vec<Vec<Fact>> {
+    /// What is anticipated before each instruction of `b` that kills something (or each one, if `all`); the
+    /// last entry is before its terminator.
+    pub(crate) fn points(&self, a: &Analysis<'_>, b: BlockId, all: bool) -> Vec<Vec<Fact>> {
         let block = &a.f.blocks[b.index()];
         let mut state = self.end[b.index()].clone();
         if a.terminator_kills(&block.term).deadline {
@@ -104,7 +105,11 @@ impl Anticipated {
         let mut out = vec![state.clone()];
         for (index, i) in block.instrs.iter().enumerate().rev() {
             transfer(a, i, Point { block: b, index }, &mut state);
-            out.push(state.clone());
+            out.push(if all || a.kills(i).any() {
+                state.clone()
+            } else {
+                Vec::new()
+            });
         }
         out.reverse();
         out
@@ -119,7 +124,7 @@ impl Anticipated {
         };
         let speakable = |f: &Fact| f.path.vars().all(|x| a.cfg.in_scope(x, point));
         let mut ways: Vec<(BlockId, Vec<Fact>)> = Vec::new();
-        for s in block.term.successors() {
+        for &s in &a.cfg.succs[b.index()] {
             let edge = a.edge(b, s);
             let facts: &[Fact] = if a.cfg.is_back_edge(b, s) {
                 let l = a.cfg.loop_of_header[s.index()].unwrap_or_default();
@@ -129,12 +134,7 @@ impl Anticipated {
             };
             let facts = facts
                 .iter()
-                .filter_map(|f| {
-                    Some(Fact {
-                        path: f.path.map(|e| edge.backward(e))?,
-                        ..f.clone()
-                    })
-                })
+                .filter_map(|f| edge.backward_fact(f))
                 .filter(speakable)
                 .collect();
             ways.push((s, facts));
@@ -152,7 +152,7 @@ impl Anticipated {
         if ways.len() > 1 {
             for (s, facts) in &ways {
                 let solver = a.solver(*s);
-                out.retain(|f| cover(&solver, facts.iter(), &f.path, f.kind).is_some());
+                out.retain(|f| cover(&solver, facts.iter(), f, f.kind).is_some());
             }
         }
         out
@@ -166,18 +166,11 @@ fn conjectures(a: &Analysis<'_>, l: usize) -> Vec<Fact> {
     for b in a.cfg.order.iter().filter(|b| this.contains[b.index()]) {
         for i in &a.f.blocks[b.index()].instrs {
             if let Instr::Access { id, .. } = i
-                && let Some((path, kind)) = a.path(*id)
-                && path.vars().all(|x| a.cfg.in_scope_at(x, this.header))
+                && let Some(fact) = a.fact(*id)
+                && fact.path.vars().all(|x| a.cfg.in_scope_at(x, this.header))
                 && out.len() < MAX_FACTS
             {
-                insert(
-                    &mut out,
-                    Fact {
-                        path: path.clone(),
-                        kind: *kind,
-                        sources: Vec::new(),
-                    },
-                );
+                insert(&mut out, fact.clone());
             }
         }
     }
@@ -195,16 +188,9 @@ fn transfer(a: &Analysis<'_>, i: &Instr, before: Point, state: &mut Vec<Fact>) {
     }
     if let Instr::Access { id, .. } = i
         && state.len() < MAX_FACTS
-        && let Some((path, kind)) = a.path(*id)
-        && path.vars().all(|x| a.cfg.in_scope(x, before))
+        && let Some(fact) = a.fact(*id)
+        && fact.path.vars().all(|x| a.cfg.in_scope(x, before))
     {
-        insert(
-            state,
-            Fact {
-                path: path.clone(),
-                kind: *kind,
-                sources: Vec::new(),
-            },
-        );
+        insert(state, fact.clone());
     }
 }

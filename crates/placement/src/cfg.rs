@@ -16,6 +16,7 @@ pub(crate) struct Loop {
 #[derive(Clone, Debug)]
 pub(crate) struct Cfg {
     pub(crate) preds: Vec<Vec<BlockId>>,
+    pub(crate) succs: Vec<Vec<BlockId>>,
     /// Reverse postorder; unreachable blocks are left out.
     pub(crate) order: Vec<BlockId>,
     /// Position in `order`; `usize::MAX` if unreachable.
@@ -42,8 +43,9 @@ impl Cfg {
             number[b.index()] = i;
         }
         let mut preds = vec![Vec::new(); n];
+        let succs: Vec<Vec<BlockId>> = f.blocks.iter().map(|b| b.term.successors()).collect();
         for &p in &order {
-            for s in f.blocks[p.index()].term.successors() {
+            for &s in &succs[p.index()] {
                 if !preds[s.index()].contains(&p) {
                     preds[s.index()].push(p);
                 }
@@ -58,6 +60,7 @@ impl Cfg {
         }
         let mut cfg = Cfg {
             preds,
+            succs,
             order,
             number,
             idom,

@@ -5,35 +5,34 @@ use crate::cover::{Fact, cover};
 use crate::ir::{Check, Extent, Kind, Path, Shape};
 use crate::lin::Lin;
 use crate::solve::Solver;
+use crate::values::Values;
 
 /// Ranges beyond this many are left as they are.
 const MAX_PAIRS: usize = 40;
 
 /// One check for each coalesced group.
-pub(crate) fn coalesce(solver: &Solver<'_>, facts: Vec<Fact>) -> Vec<Check> {
+pub(crate) fn coalesce(values: &Values, solver: &Solver<'_>, facts: Vec<Fact>) -> Vec<Check> {
     let mut out = Vec::new();
-    group_fields(compact(solver, facts), &mut out);
+    group_fields(compact(values, solver, facts), &mut out);
     out
 }
 
 /// The same facts in as few as can be; writes first.
-pub(crate) fn compact(solver: &Solver<'_>, facts: Vec<Fact>) -> Vec<Fact> {
+pub(crate) fn compact(values: &Values, solver: &Solver<'_>, facts: Vec<Fact>) -> Vec<Fact> {
     let (mut writes, mut reads): (Vec<Fact>, Vec<Fact>) =
         facts.into_iter().partition(|f| f.kind == Kind::Write);
-    merge_ranges(solver, &mut writes);
+    merge_ranges(values, solver, &mut writes);
     // A write check covers reads.
-    reads.retain(
-        |r| match cover(solver, writes.iter(), &r.path, Kind::Read) {
-            Some(used) => {
-                for i in used {
-                    writes[i].add_sources(&r.sources);
-                }
-                false
+    reads.retain(|r| match cover(solver, writes.iter(), r, Kind::Read) {
+        Some(used) => {
+            for i in used {
+                writes[i].add_sources(&r.sources);
             }
-            None => true,
-        },
-    );
-    merge_ranges(solver, &mut reads);
+            false
+        }
+        None => true,
+    });
+    merge_ranges(values, solver, &mut reads);
     writes.extend(reads);
     writes
 }
@@ -65,32 +64,39 @@ fn group_fields(facts: Vec<Fact>, out: &mut Vec<Check>) {
 }
 
 /// Joins ranges and elements as long as two of them make one.
-fn merge_ranges(solver: &Solver<'_>, facts: &mut Vec<Fact>) {
+fn merge_ranges(values: &Values, solver: &Solver<'_>, facts: &mut Vec<Fact>) {
     drop_contained(solver, facts);
     if facts.len() > MAX_PAIRS {
         return;
     }
     // Ranges grow first: two elements side by side may belong to different strided ranges.
-    join(solver, facts, |p, q| {
+    join(values, solver, facts, |p, q| {
         p.extent != Extent::One || q.extent != Extent::One
     });
-    while interleave(solver, facts) {}
-    join(solver, facts, |_, _| true);
+    while interleave(values, solver, facts) {}
+    join(values, solver, facts, |_, _| true);
 }
 
 /// Replaces two of the facts by their union, while there are two that have one.
-fn join(solver: &Solver<'_>, facts: &mut Vec<Fact>, wanted: impl Fn(&Path, &Path) -> bool) {
+fn join(
+    values: &Values,
+    solver: &Solver<'_>,
+    facts: &mut Vec<Fact>,
+    wanted: impl Fn(&Path, &Path) -> bool,
+) {
     let mut i = 0;
     while i < facts.len() {
         let joined = (0..facts.len()).filter(|j| *j != i).find_map(|j| {
-            let (p, q) = (&facts[i].path, &facts[j].path);
-            let path = wanted(p, q).then(|| union(solver, p, q)).flatten()?;
-            Some((j, path))
+            let (p, q) = (&facts[i], &facts[j]);
+            let path = wanted(&p.path, &q.path)
+                .then(|| union(solver, p, q))
+                .flatten()?;
+            Some((j, p.with_path(values, path)?))
         });
         match joined {
-            Some((j, path)) => {
+            Some((j, fact)) => {
                 let other = facts[j].sources.clone();
-                facts[i].path = path;
+                facts[i] = fact;
                 facts[i].add_sources(&other);
                 facts.remove(j);
                 i = 0;
@@ -104,7 +110,7 @@ fn drop_contained(solver: &Solver<'_>, facts: &mut Vec<Fact>) {
     let mut i = 0;
     while i < facts.len() {
         let f = facts.remove(i);
-        match cover(solver, facts.iter(), &f.path, f.kind) {
+        match cover(solver, facts.iter(), &f, f.kind) {
             Some(used) => {
                 for u in used {
                     facts[u].add_sources(&f.sources);
@@ -118,88 +124,79 @@ fn drop_contained(solver: &Solver<'_>, facts: &mut Vec<Fact>) {
     }
 }
 
-/// A range seen as `lo..hi` by `stride`; an element is a range of one.
-fn ends(p: &Path, like: Option<i64>) -> Option<(&Lin, Lin, i64)> {
+/// The bound of a path as it is written; an element is a range of one by `stride`.
+fn bound(p: &Path, stride: i64) -> Option<Lin> {
     match &p.extent {
-        Extent::Many { hi, stride } => Some((&p.lo, hi.clone(), *stride)),
-        Extent::One => {
-            let stride = like.unwrap_or(i64::from(p.size));
-            Some((&p.lo, p.lo.offset(stride)?, stride))
-        }
-    }
-}
-
-fn stride(p: &Path) -> Option<i64> {
-    match p.extent {
-        Extent::One => None,
-        Extent::Many { stride, .. } => Some(stride),
+        Extent::Many { hi, .. } => Some(hi.clone()),
+        Extent::One => p.lo.offset(stride),
     }
 }
 
 /// `p ∪ q` as one path, if `p` begins first and `q` goes on where `p` ends, or before.
-fn union(solver: &Solver<'_>, p: &Path, q: &Path) -> Option<Path> {
-    if p.size != q.size || p.shape != q.shape || p.shape != Shape::Element {
+fn union(solver: &Solver<'_>, p: &Fact, q: &Fact) -> Option<Path> {
+    let element = |f: &Fact| f.path.shape == Shape::Element;
+    if p.path.size != q.path.size || !element(p) || !element(q) || !solver.related(p.lo(), q.lo()) {
         return None;
     }
-    let k = stride(p).or(stride(q));
-    let (p_lo, p_hi, k1) = ends(p, k)?;
-    let (q_lo, q_hi, k2) = ends(q, k)?;
+    let k = p.stride().or(q.stride());
+    let ((p_hi, k1), (q_hi, k2)) = (p.range(k)?, q.range(k)?);
     // `p_lo ≤ q_lo ≤ p_hi ≤ q_hi` with everything but perhaps `q_hi` on one grid: neither can be
     // empty in a way that the union would not be.
     let regular = k1 == k2
-        && solver.congruent(p_lo, q_lo, k1)
-        && solver.congruent(&p_hi, q_lo, k1)
-        && solver.at_most(p_lo, q_lo)
-        && solver.at_most(q_lo, &p_hi)
+        && solver.congruent(p.lo(), q.lo(), k1)
+        && solver.congruent(&p_hi, q.lo(), k1)
+        && solver.at_most(p.lo(), q.lo())
+        && solver.at_most(q.lo(), &p_hi)
         && solver.at_most(&p_hi, &q_hi);
-    regular.then(|| Path {
-        lo: p_lo.clone(),
+    if !regular {
+        return None;
+    }
+    Some(Path {
+        lo: p.path.lo.clone(),
         extent: Extent::Many {
-            hi: q_hi,
+            hi: bound(&q.path, k1)?,
             stride: k1,
         },
-        size: p.size,
-        shape: p.shape,
+        size: p.path.size,
+        shape: p.path.shape,
     })
 }
 
 /// `k` ranges of stride `k·size`, each one location further on than the one before, are one dense range.
-fn interleave(solver: &Solver<'_>, facts: &mut Vec<Fact>) -> bool {
+fn interleave(values: &Values, solver: &Solver<'_>, facts: &mut Vec<Fact>) -> bool {
     for i in 0..facts.len() {
-        let p = facts[i].path.clone();
-        let Extent::Many { hi, stride } = &p.extent else {
+        let p = &facts[i];
+        let (Some(stride), Some((hi, _))) = (p.stride(), p.range(None)) else {
             continue;
         };
-        let size = i64::from(p.size);
+        let size = i64::from(p.path.size);
         let k = stride / size;
-        if !(2..=8).contains(&k) || stride % size != 0 || !solver.congruent(hi, &p.lo, *stride) {
+        if !(2..=8).contains(&k) || stride % size != 0 || !solver.congruent(&hi, p.lo(), stride) {
             continue;
         }
         let sibling = |j: i64| {
             facts.iter().position(|q| {
-                let Extent::Many {
-                    hi: q_hi,
-                    stride: q_stride,
-                } = &q.path.extent
-                else {
-                    return false;
-                };
                 let at = |a: &Lin, b: &Lin| b.offset(j * size).is_some_and(|b| solver.equal(a, &b));
-                q_stride == stride && q.path.size == p.size && at(&q.path.lo, &p.lo) && at(q_hi, hi)
+                q.stride() == Some(stride)
+                    && q.path.size == p.path.size
+                    && at(q.lo(), p.lo())
+                    && q.range(None).is_some_and(|(q_hi, _)| at(&q_hi, &hi))
             })
         };
-        let Some(mut siblings) = (1..k).map(sibling).collect::<Option<Vec<usize>>>() else {
+        let Some(siblings) = (1..k).map(sibling).collect::<Option<Vec<usize>>>() else {
             continue;
         };
-        facts[i].path.extent = Extent::Many {
-            hi: hi.clone(),
-            stride: size,
-        };
-        siblings.sort_unstable();
-        for s in siblings.iter().rev() {
-            let sources = facts[*s].sources.clone();
-            facts[i].add_sources(&sources);
+        let mut path = p.path.clone();
+        if let Extent::Many { stride, .. } = &mut path.extent {
+            *stride = size;
         }
+        let Some(mut dense) = p.with_path(values, path) else {
+            continue;
+        };
+        for s in &siblings {
+            dense.add_sources(&facts[*s].sources);
+        }
+        facts[i] = dense;
         let mut index = 0;
         facts.retain(|_| {
             index += 1;

@@ -8,7 +8,7 @@
 use crate::cfg::Cfg;
 use crate::ir::{BlockId, Cond, Function, Terminator};
 use crate::lin::Lin;
-use crate::solve::Solver;
+use crate::solve::{Facts, Solver};
 use crate::values::{Edge, Values};
 
 /// Older facts are forgotten first.
@@ -16,6 +16,7 @@ const MAX_FACTS: usize = 24;
 
 pub(crate) struct Conditions {
     at: Vec<Vec<Cond>>,
+    facts: Vec<Facts>,
 }
 
 impl Conditions {
@@ -36,6 +37,7 @@ impl Conditions {
                         let edge = Edge::new(f, cfg, values, p, header);
                         let solver = c.solver(values, p);
                         edge.backward(inv.lin())
+                            .and_then(|e| values.expand(&e))
                             .is_some_and(|e| solver.nonnegative(&e))
                     });
                     dropped |= !kept;
@@ -53,8 +55,8 @@ impl Conditions {
         &self.at[b.index()]
     }
 
-    pub(crate) fn solver<'v>(&self, values: &'v Values, b: BlockId) -> Solver<'v> {
-        Solver::new(values, self.at(b))
+    pub(crate) fn solver<'v>(&'v self, values: &'v Values, b: BlockId) -> Solver<'v> {
+        Solver::new(values, &self.facts[b.index()])
     }
 
     fn with_invariants(
@@ -79,7 +81,8 @@ impl Conditions {
             facts.drain(..surplus);
             at[b.index()] = facts;
         }
-        Conditions { at }
+        let facts = at.iter().map(|c| Facts::new(values, c)).collect();
+        Conditions { at, facts }
     }
 
     /// Conditions at the end of a round, in terms of the next round's induction variables.

@@ -8,21 +8,81 @@
 use crate::ir::{AccessId, Extent, Kind, Path};
 use crate::lin::Lin;
 use crate::solve::Solver;
+use crate::values::Values;
 
 /// A path with its kind and the accesses behind it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Fact {
+    /// Resolved: what is said.
     pub(crate) path: Path,
     pub(crate) kind: Kind,
     /// Sorted.
     pub(crate) sources: Vec<AccessId>,
+    /// The ends of the path, expanded for proofs.
+    lo: Lin,
+    hi: Option<Lin>,
 }
 
 impl Fact {
+    /// `None` if the numbers get too large to reason about.
+    pub(crate) fn new(
+        values: &Values,
+        path: Path,
+        kind: Kind,
+        sources: Vec<AccessId>,
+    ) -> Option<Fact> {
+        let lo = values.expand(&path.lo)?;
+        let hi = match &path.extent {
+            Extent::One => None,
+            Extent::Many { hi, .. } => Some(values.expand(hi)?),
+        };
+        Some(Fact {
+            path,
+            kind,
+            sources,
+            lo,
+            hi,
+        })
+    }
+
+    /// The same of another path.
+    pub(crate) fn with_path(&self, values: &Values, path: Path) -> Option<Fact> {
+        if path == self.path {
+            return Some(self.clone());
+        }
+        Fact::new(values, path, self.kind, self.sources.clone())
+    }
+
     pub(crate) fn add_sources(&mut self, more: &[AccessId]) {
+        if more.iter().all(|s| self.sources.binary_search(s).is_ok()) {
+            return;
+        }
         self.sources.extend_from_slice(more);
         self.sources.sort_unstable();
         self.sources.dedup();
+    }
+
+    /// The first address, expanded.
+    pub(crate) fn lo(&self) -> &Lin {
+        &self.lo
+    }
+
+    /// The bound and the stride, expanded; an element is a range of one by `like`, or its size.
+    pub(crate) fn range(&self, like: Option<i64>) -> Option<(Lin, i64)> {
+        match (&self.path.extent, &self.hi) {
+            (Extent::Many { stride, .. }, Some(hi)) => Some((hi.clone(), *stride)),
+            _ => {
+                let stride = like.unwrap_or(i64::from(self.path.size));
+                Some((self.lo.offset(stride)?, stride))
+            }
+        }
+    }
+
+    pub(crate) fn stride(&self) -> Option<i64> {
+        match self.path.extent {
+            Extent::One => None,
+            Extent::Many { stride, .. } => Some(stride),
+        }
     }
 }
 
@@ -40,11 +100,11 @@ pub(crate) fn insert(facts: &mut Vec<Fact>, new: Fact) {
 /// Pieces that a cover may consist of.
 const MAX_PIECES: usize = 6;
 
-/// The indices of facts that together contain `path` for `kind`; none needed if it is surely empty.
+/// The indices of facts that together contain `wanted` for `kind`; none needed if it is surely empty.
 pub(crate) fn cover<'f>(
     solver: &Solver<'_>,
     facts: impl Iterator<Item = &'f Fact> + Clone,
-    path: &Path,
+    wanted: &Fact,
     kind: Kind,
 ) -> Option<Vec<usize>> {
     if solver.is_absurd() {
@@ -54,18 +114,20 @@ pub(crate) fn cover<'f>(
         facts
             .clone()
             .enumerate()
-            .filter(|(_, f)| f.kind >= kind && may_relate(&f.path, path))
+            .filter(|(_, f)| f.kind >= kind && f.path.size >= wanted.path.size)
+            .filter(|(_, f)| solver.related(&f.lo, &wanted.lo))
     };
-    if let Some((i, _)) = usable().find(|(_, f)| f.path == *path) {
-        return Some(vec![i]);
-    }
-    let Extent::Many { hi, stride } = &path.extent else {
+    let Extent::Many { stride, .. } = wanted.path.extent else {
         return usable()
-            .find(|(_, f)| contains_one(solver, &f.path, &path.lo, path.size))
+            .find(|(_, f)| contains_one(solver, f, wanted))
             .map(|(i, _)| vec![i]);
     };
+    let hi = wanted.hi.as_ref()?;
+    if let Some((i, _)) = usable().find(|(_, f)| f.path == wanted.path) {
+        return Some(vec![i]);
+    }
     // Walk from the low end: `at` is the first location not yet contained.
-    let mut at = path.lo.clone();
+    let mut at = wanted.lo.clone();
     let mut used = Vec::new();
     loop {
         if solver.at_most(hi, &at) {
@@ -76,81 +138,67 @@ pub(crate) fn cover<'f>(
         }
         let (i, next) = usable()
             .filter(|(i, _)| !used.contains(i))
-            .find_map(|(i, f)| Some((i, advance(solver, &f.path, &at, hi, *stride, path.size)?)))?;
+            .find_map(|(i, f)| {
+                let next = advance(solver, f, &at, hi, stride, wanted.path.size)?;
+                Some((i, next))
+            })?;
         used.push(i);
         at = next;
     }
 }
 
-/// Cheap refusal: nothing known would ever relate them.
-fn may_relate(known: &Path, wanted: &Path) -> bool {
-    known.size >= wanted.size
-}
-
-/// Does `known` surely contain the `size` bytes at `addr`?
-fn contains_one(solver: &Solver<'_>, known: &Path, addr: &Lin, size: u32) -> bool {
-    match &known.extent {
-        Extent::One => {
-            let Some(distance) = addr.minus(&known.lo) else {
-                return false;
-            };
-            match distance.as_constant() {
-                Some(d) => d >= 0 && d + i64::from(size) <= i64::from(known.size),
-                None => known.size == size && solver.equal(addr, &known.lo),
-            }
-        }
-        Extent::Many { hi, stride } => {
-            known.size == size
+/// Does `known` surely contain the one location of `wanted`?
+fn contains_one(solver: &Solver<'_>, known: &Fact, wanted: &Fact) -> bool {
+    let (addr, size) = (&wanted.lo, wanted.path.size);
+    match (&known.path.extent, &known.hi) {
+        (Extent::Many { stride, .. }, Some(hi)) => {
+            known.path.size == size
                 && solver.congruent(addr, &known.lo, *stride)
                 && solver.at_most(&known.lo, addr)
-                && below(solver, addr, hi)
+                && addr.offset(1).is_some_and(|a| solver.at_most(&a, hi))
         }
+        _ if addr.shape() == known.lo.shape() => {
+            let distance = addr.constant().checked_sub(known.lo.constant());
+            distance.is_some_and(|d| {
+                d >= 0 && d.saturating_add(i64::from(size)) <= i64::from(known.path.size)
+            })
+        }
+        _ => known.path.size == size && solver.equal(addr, &known.lo),
     }
-}
-
-fn below(solver: &Solver<'_>, a: &Lin, b: &Lin) -> bool {
-    a.offset(1).is_some_and(|a| solver.at_most(&a, b))
 }
 
 /// If `known` contains the location at `at`: the first location of `at, at + stride, …` that it may
 /// not contain, or `hi` if there is none below it.
 fn advance(
     solver: &Solver<'_>,
-    known: &Path,
+    known: &Fact,
     at: &Lin,
     hi: &Lin,
     stride: i64,
     size: u32,
 ) -> Option<Lin> {
-    if known.size != size {
+    if known.path.size != size {
         return None;
     }
-    match &known.extent {
-        Extent::One => solver
-            .equal(at, &known.lo)
-            .then(|| at.offset(stride))
-            .flatten(),
-        Extent::Many {
-            hi: known_hi,
-            stride: known_stride,
-        } => {
-            let regular = stride % known_stride == 0
-                && solver.congruent(at, &known.lo, *known_stride)
-                && solver.at_most(&known.lo, at);
-            if !regular {
-                return None;
-            }
-            if solver.at_most(hi, known_hi) {
-                return Some(hi.clone());
-            }
-            // If `hi` is on the grid, the last location is a stride before it.
-            let last = hi.offset(1 - stride)?;
-            if solver.congruent(hi, at, stride) && solver.at_most(&last, known_hi) {
-                return Some(hi.clone());
-            }
-            // `at ≤ known_hi` and both on the grid: everything before `known_hi` is contained.
-            let on_grid = solver.congruent(known_hi, at, stride) && solver.at_most(at, known_hi);
-            on_grid.then(|| known_hi.clone())
-        }
+    let (Some(known_stride), Some(known_hi)) = (known.stride(), &known.hi) else {
+        let same = solver.equal(at, &known.lo);
+        return same.then(|| at.offset(stride)).flatten();
+    };
+    let regular = stride % known_stride == 0
+        && solver.congruent(at, &known.lo, known_stride)
+        && solver.at_most(&known.lo, at);
+    if !regular {
+        return None;
     }
+    if solver.at_most(hi, known_hi) {
+        return Some(hi.clone());
+    }
+    // If `hi` is on the grid, the last location is a stride before it.
+    let last = hi.offset(1 - stride)?;
+    if solver.congruent(hi, at, stride) && solver.at_most(&last, known_hi) {
+        return Some(hi.clone());
+    }
+    // `at ≤ known_hi` and both on the grid: everything before `known_hi` is contained.
+    let on_grid = solver.congruent(known_hi, at, stride) && solver.at_most(at, known_hi);
+    on_grid.then(|| known_hi.clone())
 }

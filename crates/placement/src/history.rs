@@ -11,8 +11,8 @@ use crate::cover::{Fact, cover, insert};
 use crate::ir::{AccessId, BlockId, Instr, Kind};
 use std::collections::BTreeSet;
 
-/// After this many passes a loop header that still changes keeps nothing.
-pub(crate) const MAX_PASSES: usize = 10;
+/// After this many visits a loop header that still changes keeps nothing.
+const MAX_VISITS: usize = 10;
 
 /// Past accesses at the start of each block.
 pub(crate) struct History {
@@ -27,42 +27,13 @@ impl History {
             start: vec![Vec::new(); a.f.blocks.len()],
             immediate: BTreeSet::new(),
         };
-        let mut ends: Vec<Option<Vec<Fact>>> = vec![None; a.f.blocks.len()];
-        for pass in 0.. {
-            let mut changed = false;
-            let immediate = h.immediate.len();
-            for &b in &a.cfg.order {
-                let state = if let Some(l) = a.cfg.loop_of_header[b.index()] {
-                    let old = &h.start[b.index()];
-                    let first = a.cfg.loops[l]
-                        .latches
-                        .iter()
-                        .any(|p| ends[p.index()].is_none());
-                    let candidates = if first {
-                        let mut c = incoming(a, b, &ends);
-                        c.extend(a.swept[l].iter().cloned());
-                        c
-                    } else {
-                        old.clone()
-                    };
-                    let mut new = meet(a, b, &ends, candidates);
-                    let moved = first || !same_paths(old, &new);
-                    if moved && pass > MAX_PASSES {
-                        new.clear();
-                    }
-                    changed |= moved;
-                    new
-                } else {
-                    let candidates = incoming(a, b, &ends);
-                    meet(a, b, &ends, candidates)
-                };
-                h.start[b.index()] = state.clone();
-                ends[b.index()] = Some(h.through(a, b, state));
-            }
-            if !changed && h.immediate.len() == immediate {
-                break;
-            }
-        }
+        let start = |b: BlockId, ends: &[Option<Vec<Fact>>], old: &[Fact], visits: usize| {
+            start_of(a, b, ends, old, visits)
+        };
+        solve(a, start, |b, state| {
+            h.start[b.index()].clone_from(&state);
+            h.through(a, b, state)
+        });
         h
     }
 
@@ -78,14 +49,9 @@ impl History {
         }
         if let Instr::Access { id, .. } = i
             && !self.immediate.contains(id)
-            && let Some((path, kind)) = a.path(*id)
+            && let Some(fact) = a.fact(*id)
         {
-            let fact = Fact {
-                path: path.clone(),
-                kind: *kind,
-                sources: vec![*id],
-            };
-            insert(state, fact);
+            insert(state, fact.clone());
         }
     }
 
@@ -93,7 +59,7 @@ impl History {
         let block = &a.f.blocks[b.index()];
         for i in &block.instrs {
             if let Instr::Access { id, .. } = i
-                && (state.len() >= MAX_FACTS || a.path(*id).is_none())
+                && (state.len() >= MAX_FACTS || a.fact(*id).is_none())
             {
                 self.immediate.insert(*id);
             }
@@ -104,16 +70,75 @@ impl History {
         }
         // Before ways meet, in as few words as can be: `a[lo..i]` and `a[i]` are `a[lo..i + 1]` for
         // whoever has a name for `i + 1` on the other side.
-        if let [s] = block.term.successors()[..]
+        if let [s] = a.cfg.succs[b.index()][..]
             && a.cfg.preds[s.index()].len() > 1
         {
-            state = compact(&a.solver(b), state);
+            state = compact(&a.values, &a.solver(b), state);
         }
         state
     }
 }
 
-pub(crate) fn same_paths(a: &[Fact], b: &[Fact]) -> bool {
+/// The facts at the start of `b`, given those at the ends of its predecessors, and for a loop header what it
+/// started with before.
+pub(crate) fn start_of(
+    a: &Analysis<'_>,
+    b: BlockId,
+    ends: &[Option<Vec<Fact>>],
+    old: &[Fact],
+    visits: usize,
+) -> Vec<Fact> {
+    let Some(l) = a.cfg.loop_of_header[b.index()] else {
+        return meet(a, b, ends, incoming(a, b, ends));
+    };
+    let latches = &a.cfg.loops[l].latches;
+    if latches.iter().any(|p| ends[p.index()].is_none()) {
+        let mut candidates = incoming(a, b, ends);
+        candidates.extend(a.swept[l].iter().cloned());
+        return meet(a, b, ends, candidates);
+    }
+    let new = meet(a, b, ends, old.to_vec());
+    if visits > MAX_VISITS && !same_paths(old, &new) {
+        return Vec::new();
+    }
+    new
+}
+
+/// Runs a forward pass to its fixed point: `start` makes the facts at a block's start, `through` those at its
+/// end. A block is visited again when a predecessor's end has changed.
+pub(crate) fn solve(
+    a: &Analysis<'_>,
+    start: impl Fn(BlockId, &[Option<Vec<Fact>>], &[Fact], usize) -> Vec<Fact>,
+    mut through: impl FnMut(BlockId, Vec<Fact>) -> Vec<Fact>,
+) {
+    let n = a.f.blocks.len();
+    let mut starts: Vec<Vec<Fact>> = vec![Vec::new(); n];
+    let mut ends: Vec<Option<Vec<Fact>>> = vec![None; n];
+    let mut visits = vec![0; n];
+    let mut waiting = vec![true; n];
+    let mut again = true;
+    while again {
+        again = false;
+        for &b in &a.cfg.order {
+            if !std::mem::replace(&mut waiting[b.index()], false) {
+                continue;
+            }
+            again = true;
+            let state = start(b, &ends, &starts[b.index()], visits[b.index()]);
+            visits[b.index()] += 1;
+            starts[b.index()].clone_from(&state);
+            let end = through(b, state);
+            if ends[b.index()].as_ref() != Some(&end) {
+                ends[b.index()] = Some(end);
+                for s in &a.cfg.succs[b.index()] {
+                    waiting[s.index()] = true;
+                }
+            }
+        }
+    }
+}
+
+fn same_paths(a: &[Fact], b: &[Fact]) -> bool {
     a.len() == b.len()
         && a.iter()
             .zip(b)
@@ -132,10 +157,8 @@ pub(crate) fn incoming(a: &Analysis<'_>, b: BlockId, ends: &[Option<Vec<Fact>>])
         let edge = a.edge(p, b);
         for fact in ends[p.index()].iter().flatten() {
             for path in edge.forward(&fact.path) {
-                let new = Fact {
-                    path,
-                    kind: fact.kind,
-                    sources: fact.sources.clone(),
+                let Some(new) = fact.with_path(&a.values, path) else {
+                    continue;
                 };
                 // The weaker kind may hold on all ways where the stronger one does not.
                 match out.iter_mut().find(|f: &&mut Fact| f.path == new.path) {
@@ -168,10 +191,10 @@ pub(crate) fn meet(
         let edge = a.edge(p, b);
         let solver = a.solver(p);
         kept.retain_mut(|fact| {
-            let Some(path) = fact.path.map(|e| edge.backward(e)) else {
+            let Some(here) = edge.backward_fact(fact) else {
                 return false;
             };
-            let covering = |kind| cover(&solver, end.iter(), &path, kind);
+            let covering = |kind| cover(&solver, end.iter(), &here, kind);
             let found = covering(fact.kind).or_else(|| {
                 // A write on one way, a read on the other: a read on both.
                 (fact.kind == Kind::Write)

@@ -18,7 +18,7 @@ use crate::anticipate::Anticipated;
 use crate::cfg::Cfg;
 use crate::coalesce::{coalesce, compact};
 use crate::cover::{Fact, cover, insert};
-use crate::history::{History, MAX_PASSES, incoming, meet, same_paths};
+use crate::history::{History, solve, start_of};
 use crate::ir::{AccessId, BlockId, Check, Effects, Function, Instr, Kind, Path, Point, Shape};
 use crate::proxy::{self, ProxyUse};
 use crate::values::Values;
@@ -158,6 +158,8 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
         anticipated: &anticipated,
         contexts: options.contexts,
         out: Placement::default(),
+        why: BTreeMap::new(),
+        covered: Vec::new(),
     };
     if options.mode == Mode::RedCard {
         placer.redcard();
@@ -275,6 +277,27 @@ struct Placer<'a> {
     anticipated: &'a Anticipated,
     contexts: bool,
     out: Placement,
+    /// Why there is a check at a point.
+    why: BTreeMap<Point, Why>,
+    /// Of the block being visited: accesses that need no check there.
+    covered: Vec<Cover>,
+}
+
+/// Which rule asked for a check.
+#[derive(Clone, Copy)]
+enum Why {
+    Deadline,
+    Release,
+    Merge,
+    End,
+}
+
+/// Why an access needs no check somewhere.
+#[derive(Clone)]
+struct Cover {
+    access: AccessId,
+    by_check: bool,
+    by_future: bool,
 }
 
 impl Placer<'_> {
@@ -295,12 +318,12 @@ impl Placer<'_> {
             for (index, i) in a.f.blocks[block.index()].instrs.iter().enumerate() {
                 if let Instr::Access { id, kind, path, .. } = i {
                     let redundant = a
-                        .path(*id)
-                        .is_some_and(|(p, k)| cover(&solver, past.iter(), p, *k).is_some());
+                        .fact(*id)
+                        .is_some_and(|p| cover(&solver, past.iter(), p, p.kind).is_some());
                     if redundant {
                         self.out.fates[id.index()].already_checked = true;
                     } else {
-                        self.keep_company(path, *kind, a.path(*id), &past);
+                        self.keep_company(path, *kind, a.fact(*id), &past);
                         self.out
                             .at(Point { block, index }, vec![single(*id, *kind, path)]);
                     }
@@ -311,22 +334,16 @@ impl Placer<'_> {
     }
 
     /// The fields of the same object that were accessed before, in this release-free span.
-    fn keep_company(
-        &mut self,
-        path: &Path,
-        kind: Kind,
-        resolved: Option<&(Path, Kind)>,
-        past: &[Fact],
-    ) {
+    fn keep_company(&mut self, path: &Path, kind: Kind, resolved: Option<&Fact>, past: &[Fact]) {
         if path.shape != Shape::Field {
             return;
         }
         let field = path.lo.constant();
         let mut others = BTreeSet::from([field]);
-        if let Some((p, _)) = resolved {
+        if let Some(p) = resolved {
             // An object is known by what its address is besides the field's offset.
             let base = |p: &Path, field: i64| p.lo.offset(field.saturating_neg());
-            let this = base(p, field);
+            let this = base(&p.path, field);
             others.extend(
                 past.iter()
                     .filter(|f| f.path.shape == Shape::Field && f.kind >= kind)
@@ -340,42 +357,59 @@ impl Placer<'_> {
 
     /// Past checks, and the sets C, to the greatest fixed point.
     fn bigfoot(&mut self) {
+        self.reset();
         let a = self.a;
-        let mut starts: Vec<Vec<Fact>> = vec![Vec::new(); a.f.blocks.len()];
-        let mut ends: Vec<Option<Vec<Fact>>> = vec![None; a.f.blocks.len()];
-        for pass in 0.. {
-            self.reset();
-            let mut changed = false;
-            for &b in &a.cfg.order {
-                let state = match a.cfg.loop_of_header[b.index()] {
-                    None => meet(a, b, &ends, incoming(a, b, &ends)),
-                    Some(l) => {
-                        let old = &starts[b.index()];
-                        let first = a.cfg.loops[l]
-                            .latches
-                            .iter()
-                            .any(|p| ends[p.index()].is_none());
-                        let candidates = if first {
-                            let mut c = incoming(a, b, &ends);
-                            c.extend(a.swept[l].iter().cloned());
-                            c
-                        } else {
-                            old.clone()
-                        };
-                        let mut new = meet(a, b, &ends, candidates);
-                        let moved = first || !same_paths(old, &new);
-                        if moved && pass > MAX_PASSES {
-                            new.clear();
-                        }
-                        changed |= moved;
-                        new
-                    }
-                };
-                starts[b.index()].clone_from(&state);
-                ends[b.index()] = Some(self.block(b, state));
+        let start = |b: BlockId, ends: &[Option<Vec<Fact>>], old: &[Fact], visits: usize| {
+            start_of(a, b, ends, old, visits)
+        };
+        let mut blocks: Vec<Vec<Cover>> = vec![Vec::new(); a.f.blocks.len()];
+        solve(a, start, |b, checked| {
+            self.forget(b);
+            let end = self.block(b, checked);
+            blocks[b.index()] = std::mem::take(&mut self.covered);
+            end
+        });
+        for c in blocks.into_iter().flatten() {
+            if let Some(fate) = self.out.fates.get_mut(c.access.index()) {
+                fate.already_checked |= c.by_check;
+                fate.anticipated |= c.by_future;
             }
-            if !changed {
-                return;
+        }
+        for why in std::mem::take(&mut self.why).into_values() {
+            let counts = &mut self.out.counts;
+            match why {
+                Why::Deadline => counts.at_acquire += 1,
+                Why::Release => counts.at_release += 1,
+                Why::Merge => counts.at_merge += 1,
+                Why::End => counts.at_end += 1,
+            }
+        }
+    }
+
+    /// Takes back what an earlier visit to `b` has placed.
+    fn forget(&mut self, b: BlockId) {
+        let range = Point { block: b, index: 0 }..=Point {
+            block: b,
+            index: usize::MAX,
+        };
+        let points: Vec<Point> = self.out.checks.range(range.clone()).map(|c| *c.0).collect();
+        for p in points {
+            self.out.checks.remove(&p);
+            self.why.remove(&p);
+        }
+        let points: Vec<Point> = self
+            .out
+            .commits
+            .range(range.clone())
+            .map(|c| *c.0)
+            .collect();
+        for p in points {
+            self.out.commits.remove(&p);
+        }
+        if self.contexts {
+            let points: Vec<Point> = self.out.contexts.range(range).map(|c| *c.0).collect();
+            for p in points {
+                self.out.contexts.remove(&p);
             }
         }
     }
@@ -384,7 +418,7 @@ impl Placer<'_> {
     fn block(&mut self, b: BlockId, mut checked: Vec<Fact>) -> Vec<Fact> {
         let a = self.a;
         let block = &a.f.blocks[b.index()];
-        let anticipated = self.anticipated.points(a, b);
+        let anticipated = self.anticipated.points(a, b, self.contexts);
         let mut past = self.history.at(b).to_vec();
         for (index, i) in block.instrs.iter().enumerate() {
             let point = Point { block: b, index };
@@ -396,12 +430,12 @@ impl Placer<'_> {
                 } else {
                     &anticipated[index]
                 };
-                let placed = self.checks(point, &past, &mut checked, future, &[]);
-                if kills.deadline {
-                    self.out.counts.at_acquire += u64::from(placed);
+                let why = if kills.deadline {
+                    Why::Deadline
                 } else {
-                    self.out.counts.at_release += u64::from(placed);
-                }
+                    Why::Release
+                };
+                self.checks(point, &past, &mut checked, future, &[], why);
             }
             if let Instr::Access { id, kind, path, .. } = i
                 && self.history.immediate.contains(id)
@@ -423,14 +457,13 @@ impl Placer<'_> {
         self.context(point, &past, &checked, future);
         if kills.any() {
             let future = if kills.deadline { &[] } else { future };
-            let placed = self.checks(point, &past, &mut checked, future, &[]);
-            self.out.counts.at_end += u64::from(placed);
+            self.checks(point, &past, &mut checked, future, &[], Why::End);
         }
-        if let [s] = block.term.successors()[..]
+        if let [s] = a.cfg.succs[b.index()][..]
             && a.cfg.preds[s.index()].len() > 1
         {
             self.edge(b, s, &past, &mut checked);
-            checked = compact(&a.solver(b), checked);
+            checked = compact(&a.values, &a.solver(b), checked);
         }
         self.context(point, &past, &checked, future);
         if kills.forgets {
@@ -444,15 +477,7 @@ impl Placer<'_> {
         let a = self.a;
         let edge = a.edge(b, s);
         let here = |facts: &[Fact]| -> Vec<Fact> {
-            facts
-                .iter()
-                .filter_map(|f| {
-                    Some(Fact {
-                        path: f.path.map(|e| edge.backward(e))?,
-                        ..f.clone()
-                    })
-                })
-                .collect()
+            facts.iter().filter_map(|f| edge.backward_fact(f)).collect()
         };
         let kept = here(self.history.at(s));
         let future = here(self.anticipated.at(s));
@@ -460,25 +485,24 @@ impl Placer<'_> {
             block: b,
             index: a.f.blocks[b.index()].instrs.len(),
         };
-        let placed = self.checks(point, past, checked, &future, &kept);
-        self.out.counts.at_merge += u64::from(placed);
+        self.checks(point, past, checked, &future, &kept, Why::Merge);
         let endless = a.cfg.loop_of_header[s.index()]
             .is_some_and(|l| a.endless[l] && a.cfg.is_back_edge(b, s));
         if endless {
             let solver = a.solver(b);
             let pending: Vec<Fact> = past
                 .iter()
-                .filter(|p| cover(&solver, checked.iter(), &p.path, p.kind).is_none())
+                .filter(|p| cover(&solver, checked.iter(), p, p.kind).is_none())
                 .cloned()
                 .collect();
             if !pending.is_empty() {
-                let checks = coalesce(&solver, pending);
+                let checks = coalesce(&self.a.values, &solver, pending);
                 self.out.commits.insert(point, checks);
             }
         }
     }
 
-    /// `C = Checks(H, H', A)`, placed at `point` and remembered in `checked`. Says whether C is not empty.
+    /// `C = Checks(H, H', A)`, placed at `point` and remembered in `checked`.
     fn checks(
         &mut self,
         point: Point,
@@ -486,45 +510,42 @@ impl Placer<'_> {
         checked: &mut Vec<Fact>,
         future: &[Fact],
         kept: &[Fact],
-    ) -> bool {
+        why: Why,
+    ) {
         let solver = self.a.solver(point.block);
         let mut c: Vec<Fact> = Vec::new();
         for p in past {
             let known = checked.iter().chain(future).chain(kept);
-            match cover(&solver, known, &p.path, p.kind) {
+            match cover(&solver, known, p, p.kind) {
                 None => c.push(p.clone()),
                 Some(used) => {
                     let by_check = used.iter().any(|i| *i < checked.len());
                     let by_future = used
                         .iter()
                         .any(|i| (checked.len()..checked.len() + future.len()).contains(i));
-                    for s in &p.sources {
-                        if let Some(fate) = self.out.fates.get_mut(s.index()) {
-                            fate.already_checked |= by_check;
-                            fate.anticipated |= by_future;
-                        }
-                    }
+                    let covered = p.sources.iter().map(|s| Cover {
+                        access: *s,
+                        by_check,
+                        by_future,
+                    });
+                    self.covered.extend(covered);
                 }
             }
         }
         if c.is_empty() {
-            return false;
+            return;
         }
-        let checks = coalesce(&solver, c);
+        let checks = coalesce(&self.a.values, &solver, c);
         for check in &checks {
             for path in &check.paths {
-                insert(
-                    checked,
-                    Fact {
-                        path: path.clone(),
-                        kind: check.kind,
-                        sources: Vec::new(),
-                    },
-                );
+                let fact = Fact::new(&self.a.values, path.clone(), check.kind, Vec::new());
+                if let Some(fact) = fact {
+                    insert(checked, fact);
+                }
             }
         }
         self.out.at(point, checks);
-        true
+        self.why.insert(point, why);
     }
 
     fn context(&mut self, point: Point, past: &[Fact], checked: &[Fact], future: &[Fact]) {

@@ -27,7 +27,7 @@ impl Analysis<'_> {
                 (at_header.offset(-step), start.offset(size))
             };
             if let (Some(lo), Some(hi)) = (lo, hi) {
-                push(&mut out, fact, lo, hi, stride);
+                self.push(&mut out, fact, lo, hi, stride);
             }
         });
         out
@@ -49,7 +49,7 @@ impl Analysis<'_> {
                 && !others
                 && let Some(hi) = at_header.substitute(var, &bound)
             {
-                push(&mut out, fact, at_header, hi, stride);
+                self.push(&mut out, fact, at_header, hi, stride);
             }
         });
         out
@@ -68,9 +68,10 @@ impl Analysis<'_> {
                 let Instr::Access { id, .. } = i else {
                     continue;
                 };
-                let Some((path, kind)) = self.path(*id) else {
+                let Some(fact) = self.fact(*id) else {
                     continue;
                 };
+                let path = &fact.path;
                 if path.extent != Extent::One || count == MAX_SWEEPS {
                     continue;
                 }
@@ -86,12 +87,7 @@ impl Analysis<'_> {
                     continue;
                 }
                 count += 1;
-                let fact = Fact {
-                    path: path.clone(),
-                    kind: *kind,
-                    sources: vec![*id],
-                };
-                each(at_header, step, stride, &fact);
+                each(at_header, step, stride, fact);
             }
         }
     }
@@ -127,9 +123,7 @@ impl Analysis<'_> {
         let this = &self.cfg.loops[l];
         let mut exit: Option<BlockId> = None;
         for b in self.cfg.order.iter().filter(|b| this.contains[b.index()]) {
-            let leaves = self.f.blocks[b.index()]
-                .term
-                .successors()
+            let leaves = self.cfg.succs[b.index()]
                 .iter()
                 .any(|s| !this.contains[s.index()]);
             if leaves && exit.replace(*b).is_some() {
@@ -169,20 +163,16 @@ impl Analysis<'_> {
         };
         Some((x, bound))
     }
-}
 
-fn push(out: &mut Vec<Fact>, like: &Fact, lo: Lin, hi: Lin, stride: i64) {
-    insert(
-        out,
-        Fact {
-            path: Path {
-                lo,
-                extent: Extent::Many { hi, stride },
-                size: like.path.size,
-                shape: like.path.shape,
-            },
-            kind: like.kind,
-            sources: like.sources.clone(),
-        },
-    );
+    fn push(&self, out: &mut Vec<Fact>, like: &Fact, lo: Lin, hi: Lin, stride: i64) {
+        let path = Path {
+            lo,
+            extent: Extent::Many { hi, stride },
+            size: like.path.size,
+            shape: like.path.shape,
+        };
+        if let Some(fact) = like.with_path(&self.values, path) {
+            insert(out, fact);
+        }
+    }
 }

@@ -7,6 +7,7 @@
 //! congruences that strided ranges need, and relates the induction variables of one loop to each other.
 
 use crate::cfg::Cfg;
+use crate::cover::Fact;
 use crate::ir::{BlockId, Function, Instr, Path, Var};
 use crate::lin::Lin;
 
@@ -211,10 +212,29 @@ impl<'a> Edge<'a> {
         })
     }
 
+    /// [`Edge::backward`], for both ends of a fact's path.
+    pub(crate) fn backward_fact(&self, fact: &Fact) -> Option<Fact> {
+        let phis = &self.f.blocks[self.block.index()].phis;
+        let renamed = |x: Var| phis.iter().any(|phi| phi.dst == x);
+        if !fact.path.vars().any(renamed) {
+            return Some(fact.clone());
+        }
+        fact.with_path(self.values, fact.path.map(|e| self.backward(e))?)
+    }
+
     /// What `p`, true at the end of `pred`, may be called at the start of `block`. At most two
     /// candidates; each one means `p` again when carried backward.
     pub(crate) fn forward(&self, p: &Path) -> Vec<Path> {
         let phis = &self.f.blocks[self.block.index()].phis;
+        let back = self.cfg.is_back_edge(self.pred, self.block);
+        let stale = |x: Var| !self.cfg.in_scope_at(x, self.block) || (back && self.redefined(x));
+        if phis.is_empty() {
+            return if p.vars().any(stale) {
+                Vec::new()
+            } else {
+                vec![p.clone()]
+            };
+        }
         let mut inverse: Vec<(Var, Lin)> = Vec::new();
         for phi in phis {
             let Some(arg) = phi.from(self.pred).and_then(|v| self.values.resolve(v)) else {
@@ -233,8 +253,6 @@ impl<'a> Edge<'a> {
                 }
             }
         }
-        let back = self.cfg.is_back_edge(self.pred, self.block);
-        let stale = |x: Var| !self.cfg.in_scope_at(x, self.block) || (back && self.redefined(x));
         let rewrite = |all: bool| {
             let mut lost = false;
             let new = p.map(|e| {

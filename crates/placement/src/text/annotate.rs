@@ -50,6 +50,7 @@ impl<'a> Writer<'a> {
             .filter(|(_, info)| info.is_ref)
             .filter_map(|(x, _)| values.resolve(&Lin::from(Var(x)))?.as_var())
             .collect();
+        let refs = with_merges(f, &values, refs);
         Writer {
             program,
             f,
@@ -367,6 +368,25 @@ impl<'a> Writer<'a> {
                     .push(line);
                 return;
             }
+        }
+    }
+}
+
+/// Merges of references are references.
+fn with_merges(f: &Function, values: &Values, mut refs: BTreeSet<Var>) -> BTreeSet<Var> {
+    loop {
+        let before = refs.len();
+        for phi in f.blocks.iter().flat_map(|b| &b.phis) {
+            let is_ref = phi.args.iter().any(|(_, e)| {
+                let root = values.resolve(e).and_then(|e| e.as_var());
+                root.is_some_and(|x| refs.contains(&x))
+            });
+            if is_ref {
+                refs.insert(phi.dst);
+            }
+        }
+        if refs.len() == before {
+            return refs;
         }
     }
 }
