@@ -5,7 +5,7 @@
 
 use divan::{Bencher, black_box, counter::ItemsCount};
 use engine::{Access, AtomicOp, Detector, Djit, FastTrack, SyncOp};
-use event::{AccessKind, Addr, RmwOrder, Site, SyncId, Tid};
+use event::{AccessKind, Addr, Elements, RmwOrder, Site, SyncId, Tid};
 
 fn main() {
     divan::main();
@@ -83,24 +83,49 @@ fn random<D: Detector + Default>(bencher: Bencher, bytes: u64) {
     let mut threads: Vec<_> = (1..5)
         .map(|t| detector.fork(&mut main, Tid(t), &mut |_| ()))
         .collect();
+    for addr in (BASE..BASE + bytes).step_by(8) {
+        access(&detector, &mut main, AccessKind::Write, addr, 8);
+    }
+    detector.sync(&mut main, SyncOp::Release(SyncId(1)), &mut |_| ());
     let mut state = 88_172_645_463_325_252;
+    let turns = 64;
     bencher
-        .counter(ItemsCount::new(4 * 64_u64))
+        .counter(ItemsCount::new(4 * 64 * turns as u64))
         .bench_local(|| {
-            for thread in &mut threads {
-                detector.sync(thread, SyncOp::Acquire(SyncId(1)), &mut |_| ());
-                for _ in 0..64 {
-                    let r = xorshift(&mut state);
-                    let kind = if r % 4 == 0 {
-                        AccessKind::Write
-                    } else {
-                        AccessKind::Read
-                    };
-                    access(&detector, thread, kind, BASE + (r >> 20) % bytes / 8 * 8, 8);
+            for _ in 0..turns {
+                for thread in &mut threads {
+                    detector.sync(thread, SyncOp::Acquire(SyncId(1)), &mut |_| ());
+                    for _ in 0..64 {
+                        let r = xorshift(&mut state);
+                        let kind = if r % 4 == 0 {
+                            AccessKind::Write
+                        } else {
+                            AccessKind::Read
+                        };
+                        access(&detector, thread, kind, BASE + (r >> 20) % bytes / 8 * 8, 8);
+                    }
+                    detector.sync(thread, SyncOp::Release(SyncId(1)), &mut |_| ());
                 }
-                detector.sync(thread, SyncOp::Release(SyncId(1)), &mut |_| ());
             }
         });
+}
+
+/// A range of pages at once, in a new epoch.
+#[divan::bench]
+fn range_sweep(bencher: Bencher) {
+    let detector = FastTrack::default();
+    let mut main = detector.root(Tid(0));
+    let elements = Elements {
+        base: Addr(BASE),
+        elem: 8,
+        lo: 0,
+        hi: SWEEP / 8,
+        stride: 1,
+    };
+    bencher.counter(ItemsCount::new(SWEEP / 8)).bench_local(|| {
+        detector.sync(&mut main, SyncOp::Release(SyncId(1)), &mut |_| ());
+        detector.range(&mut main, AccessKind::Write, elements, Site(1), &mut |_| ());
+    });
 }
 
 /// All threads read one table without order, again and again in one epoch.

@@ -455,26 +455,39 @@ impl<R: Rule> Shadow<R> {
         self.work(order, thread, kind, site).bytes(addr, len, races);
     }
 
-    /// Makes `len` bytes at `addr` fresh. Pages that were never touched cost nothing.
+    /// Makes `len` bytes at `addr` fresh. Memory that was never touched costs next to nothing, however much it is.
     pub fn clear(&self, order: &HappensBefore, addr: Addr, len: u64) {
-        for span in Span::cut(addr, len) {
-            let page = match (self.memory.page(span.addr), self.memory.touched(span.addr)) {
-                (Some(page), _) => Some(page),
-                (None, None) => None,
-                (None, Some(whole))
-                    if span.len == PAGE_BYTES && whole.clear_whole(self.depot()) =>
-                {
-                    None
+        let end = addr.0.saturating_add(len);
+        let mut at = addr;
+        while at.0 < end {
+            match self.memory.untouched_until(at) {
+                Some(next) => at = next,
+                None => {
+                    let Some(span) = Span::cut(at, end - at.0).next() else {
+                        return;
+                    };
+                    self.clear_span(order, span);
+                    at = Addr(at.0 + span.len);
                 }
-                (None, Some(_)) => self.memory.split(span.addr),
-            };
-            let Some(page) = page else { continue };
-            for (word, mask) in span.words() {
-                let overwritten = page[word].clear(self.depot(), mask);
-                if overwritten != 0 {
-                    let base = span.addr.0 & !(PAGE_BYTES - 1);
-                    order.overwrite(Addr(base + 8 * word as u64), overwritten);
-                }
+            }
+        }
+    }
+
+    fn clear_span(&self, order: &HappensBefore, span: Span) {
+        let page = match (self.memory.page(span.addr), self.memory.touched(span.addr)) {
+            (Some(page), _) => Some(page),
+            (None, None) => None,
+            (None, Some(whole)) if span.len == PAGE_BYTES && whole.clear_whole(self.depot()) => {
+                None
+            }
+            (None, Some(_)) => self.memory.split(span.addr),
+        };
+        let Some(page) = page else { return };
+        for (word, mask) in span.words() {
+            let overwritten = page[word].clear(self.depot(), mask);
+            if overwritten != 0 {
+                let base = span.addr.0 & !(PAGE_BYTES - 1);
+                order.overwrite(Addr(base + 8 * word as u64), overwritten);
             }
         }
     }

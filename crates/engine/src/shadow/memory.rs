@@ -74,6 +74,13 @@ impl Memory {
         (!whole.is_untouched()).then_some(whole)
     }
 
+    /// If nothing ever happened to a long stretch of memory from `addr` on: the end of the stretch.
+    pub fn untouched_until(&self, addr: Addr) -> Option<Addr> {
+        let split = self.split.absent_until(addr)?;
+        let whole = self.whole.absent_until(number(addr))?;
+        Some(Addr(split.min(whole >> 3 << 12)))
+    }
+
     /// The location of the word of `addr`, if something happened to its page.
     pub fn location(&self, addr: Addr) -> Option<&Location> {
         let page = match self.page(addr) {

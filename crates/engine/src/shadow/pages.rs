@@ -75,6 +75,19 @@ impl<T: Default> Pages<T> {
         Some(entry.get_or_init(boxed)[middle].get_or_init(boxed)[low].get_or_init(boxed))
     }
 
+    /// If `addr` lies in a stretch of memory that has no level of its own yet: the end of the stretch.
+    pub(super) fn absent_until(&self, addr: Addr) -> Option<u64> {
+        let (root, middle, _) = split(addr);
+        let after = |bits: u32| ((addr.0 >> bits) + 1) << bits;
+        match self.root.get(root)?.get() {
+            None => Some(after(36)),
+            Some(middles) => match middles[middle].get() {
+                None => Some(after(24)),
+                Some(_) => None,
+            },
+        }
+    }
+
     /// Puts a page of what `make` makes where there is none yet.
     pub(super) fn insert(&self, addr: Addr, make: &dyn Fn() -> T) {
         let (root, middle, low) = split(addr);
@@ -176,6 +189,19 @@ mod tests {
             }
         });
         assert_eq!(seen, addresses);
+    }
+
+    #[test]
+    fn absent_stretches_end_where_levels_do() {
+        let pages: Pages<AtomicU64> = Pages::new();
+        assert_eq!(pages.absent_until(Addr(5)), Some(1 << 36));
+        pages.touch(Addr(1 << 36));
+        assert_eq!(pages.absent_until(Addr(5)), Some(1 << 36));
+        assert_eq!(pages.absent_until(Addr((1 << 36) + 9)), None);
+        assert_eq!(
+            pages.absent_until(Addr((1 << 36) + (1 << 24) + 9)),
+            Some((1 << 36) + (2 << 24))
+        );
     }
 
     #[test]
