@@ -15,28 +15,22 @@
 #![no_std]
 #![cfg_attr(not(footrace_image), allow(dead_code, reason = "used as bitcode only"))]
 
-use core::arch::asm;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use abi::hot::{Block, CACHE, PAGE_SHIFT};
 use engine::shadow::{Cell, Epoch, Location, PAGE_WORDS};
 use event::AccessKind;
 
+unsafe extern "C" {
+    /// The thread's own block. No such function exists: the pass puts the address in its place.
+    safe fn __footrace_own() -> *const Block;
+}
+
 /// The thread's own block, as the runtime lays it out.
 #[inline(always)]
 fn block() -> &'static Block {
-    let p: *const Block;
-    // SAFETY: reads the thread pointer and a link-time constant.
-    unsafe {
-        asm!(
-            "mov {p}, qword ptr [rip + __footrace_tls@GOTTPOFF]",
-            "add {p}, qword ptr fs:[0]",
-            p = out(reg) p,
-            options(pure, nomem, nostack)
-        );
-    }
     // SAFETY: the block lives as long as the thread that asks.
-    unsafe { &*p }
+    unsafe { &*__footrace_own() }
 }
 
 /// Is the access to the bytes of `mask` in the word at `address` known to be redundant?
