@@ -178,13 +178,11 @@ pub struct Checker {
     threads: Vec<Thread>,
     /// Threads with large ids: ids are meant to be dense, but need not be.
     sparse: HashMap<Tid, Thread>,
-    locks: HashMap<SyncId, Lock>,
+    locks: BTreeMap<SyncId, Lock>,
     /// First byte of each living block, with its size.
     blocks: BTreeMap<Addr, u64>,
     sampling: bool,
     events: usize,
-    /// The thread of the last event, if that was an access: it is running.
-    running: Option<Tid>,
 }
 
 const DENSE: u32 = 1 << 16;
@@ -214,10 +212,11 @@ impl Checker {
         &mut self.threads[i]
     }
 
-    /// Has `thread` just made an access? Then it may make another one, and has.
+    /// Is `thread` known to be running? Then it may make a plain access, and has.
     #[inline(always)]
     pub fn goes_on(&mut self, thread: Tid) -> bool {
-        let goes_on = self.running == Some(thread);
+        let known = self.threads.get(thread.0 as usize);
+        let goes_on = known.is_some_and(|known| known.life == Life::Running);
         self.events += usize::from(goes_on);
         goes_on
     }
@@ -229,8 +228,6 @@ impl Checker {
         let result = self.try_step(event);
         match result {
             Ok(outcome) => {
-                let access = matches!(event.op, Op::Access { .. } | Op::Range { .. });
-                self.running = access.then_some(event.thread);
                 let thread = self.thread(event.thread);
                 thread.life = if event.op == Op::End {
                     Life::Ended

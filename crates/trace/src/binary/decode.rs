@@ -161,9 +161,10 @@ impl<R: Read> BinaryReader<R> {
     /// [`next_event`](Self::next_event) knows more.
     #[inline(always)]
     pub fn next_plain(&mut self) -> Option<Plain> {
-        let window = self.block.get(self.at..self.at + WINDOW)?;
-        let mut bytes = [0; WINDOW];
-        bytes.copy_from_slice(window);
+        let mut bytes = self.window()?;
+        if bytes[0] == tag::THREAD && self.quick_switch(bytes[1]) {
+            bytes = self.window()?;
+        }
         let bits = bytes[0];
         if bits & HOT == 0 {
             return None;
@@ -204,6 +205,27 @@ impl<R: Read> BinaryReader<R> {
             size,
             site: Site(site),
         })
+    }
+
+    #[inline(always)]
+    fn window(&self) -> Option<[u8; WINDOW]> {
+        let window = self.block.get(self.at..self.at + WINDOW)?;
+        let mut bytes = [0; WINDOW];
+        bytes.copy_from_slice(window);
+        Some(bytes)
+    }
+
+    /// To one of the first 128 threads, if it is known.
+    #[inline]
+    fn quick_switch(&mut self, thread: u8) -> bool {
+        let known = thread < 0x80
+            && self.at + 2 <= self.end
+            && usize::from(thread) < self.names.count(Namespace::Thread);
+        if known {
+            self.at += 2;
+            self.switch(u32::from(thread));
+        }
+        known
     }
 
     fn word(&self, at: usize) -> u64 {
