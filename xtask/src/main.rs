@@ -4,6 +4,7 @@
 mod cargo;
 mod demo;
 mod dist;
+mod figures;
 mod image;
 mod setup;
 mod suite;
@@ -34,6 +35,7 @@ fn main() {
             let bin = root.join("bin");
             println!("export PATH=\"{}:$PATH\"", bin.display());
         }),
+        ["figures"] => figures::figures(),
         ["bench", "engine"] => cargo::run(&[
             "bench",
             "--package",

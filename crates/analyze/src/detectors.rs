@@ -83,6 +83,13 @@ pub fn samples(name: &str) -> bool {
     entry.is_some_and(|entry| entry.promise == Promise::Sampled)
 }
 
+fn slim(options: &Options) -> engine::slimstate::Options {
+    engine::slimstate::Options {
+        small: options.small_array,
+        ..Default::default()
+    }
+}
+
 macro_rules! table {
     ($($name:literal, $promise:ident, |$options:pat_param| $make:expr, $about:literal;)*) => {
         /// All detectors.
@@ -108,13 +115,13 @@ table! {
         "vector clocks for reads and writes (Pacer's GENERIC)";
     "fasttrack", Exact, |_| FastTrack::default(),
         "epochs, and vectors for concurrent reads";
-    "slimstate", Exact, |_| SlimState::default(),
+    "slimstate", Exact, |o| SlimState::new(slim(o)),
         "footprints of arrays as strided ranges, compressed array shadows";
-    "slimstate-bf", Exact, |_| SlimStateBf::default(),
+    "slimstate-bf", Exact, |o| SlimStateBf::new(slim(o)),
         "the same with bit-set footprints";
-    "slimstate-bp", Exact, |_| SlimStateBp::default(),
+    "slimstate-bp", Exact, |o| SlimStateBp::new(slim(o)),
         "the same with bit-set partitions";
-    "slimstate-bb", Exact, |_| SlimStateBb::default(),
+    "slimstate-bb", Exact, |o| SlimStateBb::new(slim(o)),
         "the same with both";
     "rex", Exact, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Order)),
         "fasttrack without the accesses that a thread repeats before it releases";
