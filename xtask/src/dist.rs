@@ -49,7 +49,7 @@ pub(crate) fn dist() -> Result<PathBuf, String> {
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| workspace.join("target"), PathBuf::from);
     let root = target.join("dist");
-    for part in ["bin", "lib"] {
+    for part in ["bin", "lib", "include"] {
         let directory = root.join(part);
         std::fs::create_dir_all(&directory)
             .map_err(|error| format!("cannot create {}: {error}", directory.display()))?;
@@ -70,6 +70,10 @@ pub(crate) fn dist() -> Result<PathBuf, String> {
     for (_, file, name) in LIBRARIES {
         copy(&built.join(file), &root.join("lib").join(name))?;
     }
+    copy(
+        &workspace.join("crates/runtime/include/footrace.h"),
+        &root.join("include/footrace.h"),
+    )?;
     crate::image::build(&workspace, &target, &root.join("lib"))?;
     crate::image::build_hot(&workspace, &root.join("lib"))?;
     Ok(root)

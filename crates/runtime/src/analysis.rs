@@ -37,7 +37,12 @@ macro_rules! detectors {
 
         /// A thread's part of a detector.
         #[derive(Debug)]
-        #[allow(missing_docs, reason = "named as the detectors")]
+        #[allow(
+            missing_docs,
+            clippy::large_enum_variant,
+            clippy::enum_variant_names,
+            reason = "named as the detectors; lives in the thread's own allocation"
+        )]
         pub enum State { $($variant(<$type as Detector>::Thread)),* }
 
         impl Analysis {

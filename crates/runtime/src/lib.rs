@@ -24,6 +24,7 @@ extern crate alloc;
 
 mod analysis;
 mod atomic;
+mod cancel;
 mod entry;
 mod heap;
 mod intercept;

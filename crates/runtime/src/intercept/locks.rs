@@ -7,7 +7,7 @@ use event::SyncId;
 
 use super::{acquired, releasing, sync};
 use crate::real::interceptors;
-use crate::thread;
+use crate::{cancel, thread};
 
 type Object = *mut c_void;
 type Time = *const libc::timespec;
@@ -28,9 +28,11 @@ fn taken(lock: Object, shared: bool, result: c_int, pc: usize) -> c_int {
 /// Waits on a condition: gives the mutex back and takes it again.
 fn waits(mutex: Object, pc: usize, wait: impl FnOnce() -> c_int) -> c_int {
     releasing(mutex as usize, false);
-    let result = wait();
-    acquired(mutex as usize, false, pc);
-    result
+    // A cancelled thread has the mutex again, too.
+    let again = || acquired(mutex as usize, false, pc);
+    let result = cancel::call(wait, again);
+    again();
+    result.unwrap_or(libc::EINVAL)
 }
 
 /// Gives a reader-writer lock back. Only the thread knows how it held it.

@@ -79,7 +79,7 @@ interceptors! {
         mapped(real(hint, bytes, protection, flags, fd, offset), bytes, pc)
     }
     fn munmap(start: Pointer, bytes: usize) -> c_int = |real, pc| {
-        if start as usize % PAGE == 0 && bytes != 0 {
+        if (start as usize).is_multiple_of(PAGE) && bytes != 0 {
             unmapping(start, bytes);
         }
         real(start, bytes)
