@@ -203,7 +203,8 @@ impl Records {
             return false;
         };
         let pid = sys::pid();
-        if self.path.is_empty() {
+        let first = self.path.is_empty();
+        if first {
             let options = &runtime.options;
             self.path = if !options.records.is_empty() {
                 format!("{}/{pid}.frr", options.records)
@@ -216,7 +217,11 @@ impl Records {
         let Ok(path) = CString::new(self.path.as_str()) else {
             return false;
         };
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC;
+        let mut flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC;
+        if first {
+            // A process of long ago may have had our number.
+            flags |= libc::O_TRUNC;
+        }
         let Ok(fd) = sys::open(&path, flags, 0o644) else {
             return false;
         };

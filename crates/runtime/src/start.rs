@@ -29,6 +29,11 @@ extern "C" fn begin(
     start();
 }
 
+/// The environment as a list that ends with null.
+pub fn environment() -> *const *const c_char {
+    ENVIRONMENT.load(Ordering::Relaxed).cast_const()
+}
+
 /// A variable of the environment.
 pub fn variable(name: &str) -> Option<String> {
     let mut at = ENVIRONMENT.load(Ordering::Relaxed).cast_const();
@@ -84,6 +89,7 @@ pub fn start() {
     RUNTIME.store(Box::into_raw(runtime), Ordering::Release);
     own.depth.store(0, Ordering::Relaxed);
     intercept::threads::first_thread();
+    intercept::threads::watch_forks();
     intercept::exit::prepare();
 }
 

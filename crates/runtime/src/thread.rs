@@ -128,6 +128,12 @@ impl Thread {
         });
     }
 
+    /// The locks that the thread holds alone.
+    pub fn held_alone(&self) -> Vec<SyncId> {
+        let alone = self.held.locks.iter().filter(|lock| !lock.shared);
+        alone.map(|lock| SyncId(lock.address)).collect()
+    }
+
     /// Does the thread hold the lock together with other readers?
     pub fn holds_shared(&self, lock: SyncId) -> bool {
         let mut held = self.held.locks.iter().rev();

@@ -8,7 +8,7 @@
 
 use core::arch::{asm, global_asm};
 use core::ops::Deref;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use crate::thread::Thread;
 
@@ -91,8 +91,10 @@ pub fn set_context(value: u64) {
     context_cell().store(value, Ordering::Relaxed);
 }
 
-/// 1 while the process forks: nobody may enter.
+/// 1 while the process forks: nobody may enter but the thread that forks.
 pub static FORKING: AtomicU32 = AtomicU32::new(0);
+/// The block of that thread, whose signal handlers may run meanwhile.
+pub static FORKER: AtomicPtr<Block> = AtomicPtr::new(core::ptr::null_mut());
 
 impl Block {
     /// The thread's state; null before its first event and after its last.
@@ -154,6 +156,9 @@ impl Block {
 
     #[cold]
     fn wait_for_fork(&self) {
+        if FORKER.load(Ordering::Relaxed).cast_const() == &raw const *self {
+            return;
+        }
         while FORKING.load(Ordering::Relaxed) != 0 {
             self.depth.store(0, Ordering::Release);
             crate::sys::futex_wait(&FORKING, 1);

@@ -6,14 +6,20 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use engine::SyncOp;
 use event::SyncId;
 
-use super::{sync, threads};
+use super::sync;
 use crate::real::interceptors;
 use crate::{records, thread, tls};
+
+unsafe extern "C" {
+    fn fork() -> libc::pid_t;
+}
 
 /// From every registration of an exit handler to the exit.
 const HANDLERS: SyncId = SyncId(0x4558_0000_0000_0000);
 
 static FINISHED: AtomicBool = AtomicBool::new(false);
+/// Were all races suppressed?
+static SUPPRESSED: AtomicBool = AtomicBool::new(false);
 
 /// Registered before everything else, so called after all other handlers.
 pub(crate) fn prepare() {
@@ -24,7 +30,11 @@ pub(crate) fn prepare() {
 /// The code to end with instead of `code`.
 fn final_code(code: c_int) -> c_int {
     match thread::runtime() {
-        Some(runtime) if records::count() > 0 && runtime.options.records.is_empty() => {
+        Some(runtime)
+            if records::count() > 0
+                && runtime.options.records.is_empty()
+                && !SUPPRESSED.load(Ordering::Relaxed) =>
+        {
             runtime.options.exitcode
         }
         _ => code,
@@ -58,7 +68,7 @@ fn finish(code: c_int) {
             }
         }
         records::finish(code);
-        crate::show::at_exit();
+        SUPPRESSED.store(!crate::show::at_exit(), Ordering::Relaxed);
         own.leave();
     }
 }
@@ -105,12 +115,9 @@ interceptors! {
         sync(SyncOp::Send(HANDLERS));
         real(function, argument, library)
     }
-    fn fork() -> libc::pid_t = |real, pc| {
-        threads::forks(real)
-    }
     fn vfork() -> libc::pid_t = |real, pc| {
         // The child of a true vfork would run in the parent's memory, detector and all.
-        // SAFETY: fork needs nothing.
-        threads::forks(|| unsafe { (real::fork.get())() })
+        // SAFETY: needs nothing.
+        unsafe { fork() }
     }
 }

@@ -5,6 +5,7 @@ use alloc::string::ToString;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use engine::SyncOp;
 use event::{Addr, Site, Tid};
 
 use super::writes;
@@ -73,6 +74,11 @@ fn end() {
         return;
     }
     if let Some((thread, runtime)) = thread::current() {
+        // A robust mutex goes to the next owner when its owner ends.
+        for lock in thread.held_alone() {
+            let op = SyncOp::Release(lock);
+            runtime.analysis.sync(&mut thread.state, op);
+        }
         runtime.analysis.end(&mut thread.state);
         own.set_thread(core::ptr::null_mut());
         own.ended.store(1, Ordering::Relaxed);
@@ -300,11 +306,26 @@ interceptors! {
     }
 }
 
-/// Stops everybody else outside the runtime, forks, and lets them go on.
-pub(crate) fn forks(fork: impl FnOnce() -> libc::pid_t) -> libc::pid_t {
-    let own = tls::own();
+unsafe extern "C" {
+    fn __register_atfork(
+        prepare: extern "C" fn(),
+        parent: extern "C" fn(),
+        child: extern "C" fn(),
+        library: *mut c_void,
+    ) -> c_int;
+}
+
+/// Registered before all others: libc calls our first step after the program's handlers, and our second before
+/// them. So nobody is inside the runtime when the process is copied, and the program's handlers are outside
+/// of it all.
+pub(crate) fn watch_forks() {
+    // SAFETY: the functions stay as long as the process.
+    unsafe { __register_atfork(before_fork, in_parent, in_child, core::ptr::null_mut()) };
+}
+
+extern "C" fn before_fork() {
     let Some(me) = thread::with(|thread, _| thread.tid) else {
-        return fork();
+        return;
     };
     // One fork at a time.
     while tls::FORKING
@@ -313,26 +334,38 @@ pub(crate) fn forks(fork: impl FnOnce() -> libc::pid_t) -> libc::pid_t {
     {
         sys::futex_wait(&tls::FORKING, 1);
     }
+    tls::FORKER.store(tls::block().cast_mut(), Ordering::Relaxed);
     // After this, who does not see FORKING shows its depth.
     let barrier = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED as usize;
     // SAFETY: a command without memory arguments.
     let _ = unsafe { sys::syscall(libc::SYS_membarrier, [barrier, 0, 0, 0, 0, 0]) };
     registry::wait_until_outside(me);
-    let pid = fork();
-    tls::FORKING.store(0, Ordering::SeqCst);
-    if pid == 0 {
-        own.enter();
-        if let Some((thread, runtime)) = thread::current() {
-            // What the others did before the copy was made is in the child's past.
-            registry::bury_others(me, |other| {
-                runtime.analysis.end(&mut other.state);
-                runtime.analysis.join(&mut thread.state, &mut other.state);
-            });
-            crate::records::forked();
-        }
-        own.leave();
-    } else {
+}
+
+fn after_fork() -> bool {
+    let mine = tls::FORKER.load(Ordering::Relaxed).cast_const() == tls::block();
+    if mine {
+        tls::FORKER.store(core::ptr::null_mut(), Ordering::Relaxed);
+        tls::FORKING.store(0, Ordering::SeqCst);
         sys::futex_wake(tls::FORKING.as_ptr());
     }
-    pid
+    mine
+}
+
+extern "C" fn in_parent() {
+    after_fork();
+}
+
+extern "C" fn in_child() {
+    if !after_fork() {
+        return;
+    }
+    thread::with(|thread, runtime| {
+        // What the others did before the copy was made is in the child's past.
+        registry::bury_others(thread.tid, |other| {
+            runtime.analysis.end(&mut other.state);
+            runtime.analysis.join(&mut thread.state, &mut other.state);
+        });
+        crate::records::forked();
+    });
 }
