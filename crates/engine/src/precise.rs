@@ -16,8 +16,8 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
-    Cell, Conflict, Counts, Depot, DjitRule, FastTrackRule, Location, Memo, Memory, PAGE_BYTES,
-    Page, Rule, RuleName, Span, Touch, word_of, words,
+    Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
+    PAGE_BYTES, Page, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::HappensBefore;
 
@@ -130,10 +130,7 @@ impl<'a, R: Rule> Work<'a, R> {
     #[inline(always)]
     fn word(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
         if !self.atomic && location.is_redundant(self.thread.clock.epoch(), self.kind, mask) {
-            self.thread.counts.add(match self.kind {
-                AccessKind::Read => RuleName::ReadSameEpoch,
-                AccessKind::Write => RuleName::WriteSameEpoch,
-            });
+            self.thread.counts.add(RuleName::same_epoch(self.kind));
         } else {
             self.slow(location, word, mask, races);
         }
@@ -167,10 +164,7 @@ impl<'a, R: Rule> Work<'a, R> {
         let thread = &mut *self.thread;
         let now = thread.clock.epoch();
         if !self.atomic && location.is_settled(&thread.memo, now, self.kind, mask) {
-            thread.counts.add(match self.kind {
-                AccessKind::Read => RuleName::ReadSameEpoch,
-                AccessKind::Write => RuleName::WriteSameEpoch,
-            });
+            thread.counts.add(RuleName::same_epoch(self.kind));
             return None;
         }
         let record = thread.clock.recording();
@@ -360,6 +354,24 @@ impl<R: Rule> Shadow<R> {
         }
     }
 
+    /// The location of an access within one word, and the bytes of it, if its page is split.
+    #[inline(always)]
+    fn word(&self, addr: Addr, size: u32) -> Option<(&Location, u8)> {
+        let offset = addr.0 as u32 % 8;
+        if size.wrapping_sub(1) > 7 - offset {
+            return None;
+        }
+        let mask = (((1u32 << size) - 1) << offset) as u8;
+        Some((&self.memory.page(addr)?[word_of(addr)], mask))
+    }
+
+    /// `ReadSameEpoch`, `WriteSameEpoch` for an access within one word: the quick test, small enough to inline.
+    #[inline(always)]
+    pub fn is_redundant(&self, epoch: Epoch, kind: AccessKind, addr: Addr, size: u32) -> bool {
+        self.word(addr, size)
+            .is_some_and(|(location, mask)| location.is_redundant(epoch, kind, mask))
+    }
+
     /// A plain access to `size` bytes.
     #[inline]
     pub fn access(
@@ -369,23 +381,37 @@ impl<R: Rule> Shadow<R> {
         access: Access,
         races: Sink<'_>,
     ) {
-        let Access {
-            kind,
-            addr,
-            size,
-            site,
-        } = access;
-        let mut work = self.work(order, thread, kind, site);
-        let offset = addr.0 % 8;
-        if size != 0 && offset + u64::from(size) <= 8 {
-            let Some(page) = work.page(addr) else {
-                return;
-            };
-            let mask = (((1u32 << size) - 1) << offset) as u8;
-            work.word(&page[word_of(addr)], Addr(addr.0 & !7), mask, races);
-        } else {
-            work.bytes(addr, u64::from(size), races);
+        match self.word(access.addr, access.size) {
+            Some((location, mask)) => {
+                if location.is_redundant(thread.clock.epoch(), access.kind, mask) {
+                    thread.counts.add(RuleName::same_epoch(access.kind));
+                } else {
+                    self.work(order, thread, access.kind, access.site).slow(
+                        location,
+                        Addr(access.addr.0 & !7),
+                        mask,
+                        races,
+                    );
+                }
+            }
+            None => self.access_bytes(order, thread, access, races),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn access_bytes(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        access: Access,
+        races: Sink<'_>,
+    ) {
+        self.work(order, thread, access.kind, access.site).bytes(
+            access.addr,
+            u64::from(access.size),
+            races,
+        );
     }
 
     /// A plain access to many elements.

@@ -1,5 +1,7 @@
 //! How often each rule fired.
 
+use event::AccessKind;
+
 use crate::detector::Counters;
 
 macro_rules! rules {
@@ -34,6 +36,17 @@ rules! {
     AtomicRead,
     /// An atomic store or read-modify-write.
     AtomicWrite,
+}
+
+impl RuleName {
+    /// The same-epoch rule for this kind of access.
+    #[inline]
+    pub const fn same_epoch(kind: AccessKind) -> RuleName {
+        match kind {
+            AccessKind::Read => RuleName::ReadSameEpoch,
+            AccessKind::Write => RuleName::WriteSameEpoch,
+        }
+    }
 }
 
 /// One count for each rule. Belongs to a thread.
