@@ -160,42 +160,48 @@ pub(super) fn lufact(size: &Size) -> Program {
     program(b, phases)
 }
 
-/// Every worker has all positions; particle `i` meets all after it; forces are summed up by the first worker.
+/// Every worker has an array of all particles and three arrays of partial forces. Particle `i` meets those after it that are near enough: who
+/// that is looks random. The first worker sums the partial forces up. (Positions are fields of the particles, not array elements.)
 pub(super) fn moldyn(size: &Size) -> Program {
     let size = *size;
     let n = size.size.unwrap_or(256).max(1);
     let workers = u64::from(size.threads.max(1));
     let mut b = Builder::default();
-    let position: Vec<Array> = (0..workers)
-        .map(|t| b.array(&format!("position{t}"), 8, n))
+    let particles: Vec<Array> = (0..workers)
+        .map(|t| b.array(&format!("one{t}"), 8, n))
         .collect();
-    let partial: Vec<Array> = (0..workers)
-        .map(|t| b.array(&format!("partial{t}"), 8, n))
+    let partial: Vec<[Array; 3]> = (0..workers)
+        .map(|t| [0, 1, 2].map(|d| b.array(&format!("force2{d}{t}"), 8, n)))
         .collect();
-    let force = b.array("force", 8, n);
+    let force = [0, 1, 2].map(|d| b.array(&format!("force{d}"), 8, n));
     let init = b.site("moldyn init");
     let (domove, pair, add) = (b.site("domove"), b.site("force pair"), b.site("force add"));
     let (sum, clear, kinetic) = (b.site("force sum"), b.site("force clear"), b.site("mkekin"));
-    let all = position
+    let all = particles
         .iter()
-        .chain(&partial)
+        .chain(partial.iter().flatten())
         .copied()
-        .chain([force])
+        .chain(force)
         .collect();
     let steps = (0..size.iterations.unwrap_or(4)).flat_map(move |_| {
-        let (position, partial) = (position.clone(), partial.clone());
+        let (particles, partial) = (particles.clone(), partial.clone());
         let interact = each_worker(&size, |t| {
-            let (x, f) = (position[t as usize], partial[t as usize]);
-            let moves = (0..n)
-                .flat_map(move |i| [force.read(i, domove), x.read(i, domove), x.write(i, domove)]);
+            let (one, f) = (particles[t as usize], partial[t as usize]);
+            let moves = (0..n).flat_map(move |i| {
+                std::iter::once(one.read(i, domove)).chain(force.map(|f| f.read(i, domove)))
+            });
             let mine = (t..n).step_by(workers as usize);
             let pairs = mine.flat_map(move |i| {
-                std::iter::once(x.read(i, pair))
-                    .chain(
-                        (i + 1..n)
-                            .flat_map(move |j| [x.read(j, pair), f.read(j, add), f.write(j, add)]),
-                    )
-                    .chain([f.read(i, add), f.write(i, add)])
+                let near = (i + 1..n).flat_map(move |j| {
+                    let near = scatter(size.seed, i * n + j, 8) == 0;
+                    let touched = f.map(|f| [f.read(j, add), f.write(j, add)]);
+                    std::iter::once(one.read(j, pair))
+                        .chain(touched.into_iter().flatten().filter(move |_| near))
+                });
+                std::iter::once(one.read(i, pair)).chain(near).chain(
+                    f.into_iter()
+                        .flat_map(move |f| [f.read(i, add), f.write(i, add)]),
+                )
             });
             Box::new(moves.chain(pairs))
         });
@@ -204,13 +210,16 @@ pub(super) fn moldyn(size: &Size) -> Program {
             let parts = partials.clone();
             parts
                 .into_iter()
+                .flatten()
                 .flat_map(move |f| [f.read(i, sum), f.write(i, clear)])
-                .chain([force.write(i, sum)])
+                .chain(force.map(|f| f.write(i, sum)))
         }))];
         reduce.extend((1..workers).map(|_| Box::new(std::iter::empty()) as Work));
         let energy = each_worker(&size, |t| {
-            let x = position[t as usize];
-            Box::new((0..n).flat_map(move |i| [force.read(i, kinetic), x.write(i, kinetic)]))
+            let one = particles[t as usize];
+            Box::new((0..n).flat_map(move |i| {
+                std::iter::once(one.read(i, kinetic)).chain(force.map(|f| f.read(i, kinetic)))
+            }))
         });
         [
             interact,
@@ -272,17 +281,18 @@ pub(super) fn montecarlo(size: &Size) -> Program {
     program(b, phases.into_iter())
 }
 
-/// Five entries in each row on average, sorted by row, so that no two workers write the same one.
+/// Five entries in each row on average. The main thread sorts them by the worker that has their row, so that no two workers write the same
+/// element; where one worker's entries end and the next one's begin is as random as the entries.
 pub(super) fn sparse(size: &Size) -> Program {
     let size = *size;
     let n = size.size.unwrap_or(5_000).clamp(1, 1 << 28);
     let entries = 5 * n;
     let mut b = Builder::default();
-    let value = b.array("val", 8, entries);
-    let row = b.array("row", 4, entries);
-    let column = b.array("col", 4, entries);
+    let unsorted = [("val0", 8), ("row0", 4), ("col0", 4)].map(|(a, e)| b.array(a, e, entries));
+    let sorted = [("val", 8), ("row", 4), ("col", 4)].map(|(a, e)| b.array(a, e, entries));
     let (x, y) = (b.array("x", 8, n), b.array("y", 8, n));
     let init = b.site("sparse init");
+    let (look, take, put) = (b.site("sort look"), b.site("sort take"), b.site("sort put"));
     let (index, operand, result) = (
         b.site("sparse index"),
         b.site("sparse x"),
@@ -290,16 +300,31 @@ pub(super) fn sparse(size: &Size) -> Program {
     );
     let total = b.site("sparse total");
     let of = u64::from(size.threads.max(1));
+    let worker_of = move |i: u64| scatter(size.seed + 2, i, of);
+    let before = move |t: u64| (0..entries).filter(|&i| worker_of(i) < t).count() as u64;
+    let allocate = sorted.map(|array| array.alloc(init));
+    let sort = (0..of).flat_map(move |t| {
+        let mut next = before(t);
+        (0..entries).flat_map(move |i| {
+            let taken = worker_of(i) == t;
+            let at = next;
+            next += u64::from(taken);
+            let moved = unsorted.map(|from| from.read(i, take)).into_iter();
+            let moved = moved.chain(sorted.map(|to| to.write(at % entries, put)));
+            std::iter::once(unsorted[1].read(i, look)).chain(moved.filter(move |_| taken))
+        })
+    });
     let work = each_worker(&size, |t| {
         let rows = share(n, t, of);
         let width = rows.end - rows.start;
-        let mine = rows.start * 5..rows.end * 5;
+        let mine = before(t)..before(t + 1);
         let repeats = 0..size.iterations.unwrap_or(10);
         Box::new(repeats.flat_map(move |_| {
             let first = rows.start;
             mine.clone().flat_map(move |i| {
                 let to = first + scatter(size.seed, i, width);
                 let from = scatter(size.seed + 1, i, n);
+                let [value, row, column] = sorted;
                 [
                     row.read(i, index),
                     y.read(to, result),
@@ -311,8 +336,10 @@ pub(super) fn sparse(size: &Size) -> Program {
             })
         }))
     });
+    let [v0, r0, c0] = unsorted;
     let phases = [
-        Phase::Main(fill(vec![value, row, column, x, y], init)),
+        Phase::Main(fill(vec![v0, r0, c0, x, y], init)),
+        Phase::Main(Box::new(allocate.into_iter().chain(sort))),
         Phase::Start,
         work,
         Phase::Stop,
@@ -369,15 +396,16 @@ pub(super) fn sor(size: &Size) -> Program {
     program(b, phases)
 }
 
-/// `size` rows of `size` pixels, dealt out in turn; every pixel looks at some of the scene's 64 spheres.
+/// `size` rows of `size` pixels, dealt out in turn. Every worker has an array for all of them and fills its beginning; every pixel looks at
+/// all 64 things in the scene.
 pub(super) fn raytracer(size: &Size) -> Program {
     let size = *size;
-    let n = size.size.unwrap_or(150).max(1);
+    let n = size.size.unwrap_or(150).clamp(1, 1 << 14);
     let workers = u64::from(size.threads.max(1));
     let mut b = Builder::default();
-    let scene = b.array("scene", 8, 64 * 4);
+    let scene = b.array("scene", 8, 64);
     let pixels: Vec<Array> = (0..workers)
-        .map(|t| b.array(&format!("row{t}"), 4, n))
+        .map(|t| b.array(&format!("row{t}"), 4, n * n))
         .collect();
     let checksum = b.array("checksum", 8, 1);
     let init = b.site("raytracer scene");
@@ -386,22 +414,19 @@ pub(super) fn raytracer(size: &Size) -> Program {
     let lock = b.lock("checksum");
     let render = each_worker(&size, |t| {
         let row = pixels[t as usize];
-        Box::new((t..n).step_by(workers as usize).flat_map(move |y| {
-            std::iter::once(row.alloc(make))
-                .chain((0..n).flat_map(move |x| {
-                    let first = scatter(size.seed, y * n + x, 60);
-                    (first * 4..(first + 4) * 4)
-                        .map(move |i| scene.read(i, hit))
-                        .chain([row.write(x, shade)])
-                }))
-                .chain([
-                    (Op::Acquire(lock), check),
-                    checksum.read(0, check),
-                    checksum.write(0, check),
-                    (Op::Release(lock), check),
-                    row.free(gone),
-                ])
-        }))
+        let mine = (t..n).step_by(workers as usize).count() as u64 * n;
+        let render = (0..mine).flat_map(move |x| {
+            let looks = (0..64).map(move |i| scene.read(i, hit));
+            looks.chain([row.write(x, shade)])
+        });
+        let add = [
+            (Op::Acquire(lock), check),
+            checksum.read(0, check),
+            checksum.write(0, check),
+            (Op::Release(lock), check),
+            row.free(gone),
+        ];
+        Box::new(std::iter::once(row.alloc(make)).chain(render).chain(add))
     });
     let phases = [
         Phase::Main(fill(vec![scene, checksum], init)),
