@@ -20,6 +20,7 @@ usage: cargo xtask COMMAND
   tidy [--fix]     formatting, lints, rules for files
   dist             builds everything into target/dist
   bench engine     events per second
+  figures          docs/figures.md: shadow fractions beside the papers'
   bench [OPTION…]  the programs of bench/programs beside the peers; --quick, --programs A,B, --detectors A,B";
 
 fn main() {
