@@ -97,7 +97,7 @@ fn random<D: Detector + Default>(bencher: Bencher, bytes: u64) {
                     detector.sync(thread, SyncOp::Acquire(SyncId(1)), &mut |_| ());
                     for _ in 0..64 {
                         let r = xorshift(&mut state);
-                        let kind = if r % 4 == 0 {
+                        let kind = if r.is_multiple_of(4) {
                             AccessKind::Write
                         } else {
                             AccessKind::Read

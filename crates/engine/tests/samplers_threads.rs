@@ -94,7 +94,7 @@ fn run<D: Detector>(detector: &D) -> BTreeSet<u64> {
         let switcher = scope.spawn(move || {
             let switches = AtomicU64::new(0);
             while !stop.load(Ordering::Relaxed) {
-                let on = switches.fetch_add(1, Ordering::Relaxed) % 2 == 0;
+                let on = switches.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
                 detector.hint(marker, Hint::Sampling(on));
                 thread::yield_now();
             }

@@ -302,7 +302,7 @@ fn no_race_is_lost() {
                 scope.spawn(move || {
                     start.wait();
                     for word in 0..256 {
-                        let kind = if (word + t as u64) % 3 == 0 {
+                        let kind = if (word + t as u64).is_multiple_of(3) {
                             AccessKind::Read
                         } else {
                             AccessKind::Write
