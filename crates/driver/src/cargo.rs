@@ -201,15 +201,15 @@ fn rust_flags(compiler: &Path) -> Vec<OsString> {
 }
 
 /// The user's own flags come first, ours win.
-fn encoded_flags(ours: Vec<OsString>) -> OsString {
-    let mut flags: Vec<OsString> = match std::env::var("CARGO_ENCODED_RUSTFLAGS") {
+fn encoded_flags(name: &str, ours: Vec<OsString>) -> OsString {
+    let mut flags: Vec<OsString> = match std::env::var(format!("CARGO_ENCODED_{name}")) {
         Ok(encoded) => encoded
             .split(SEPARATOR)
             .filter(|f| !f.is_empty())
             .map(OsString::from)
             .collect(),
         Err(_) => {
-            let plain = std::env::var("RUSTFLAGS").unwrap_or_default();
+            let plain = std::env::var(name).unwrap_or_default();
             plain.split_whitespace().map(OsString::from).collect()
         }
     };
@@ -259,10 +259,11 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         command.arg("--target").arg(&triple);
     }
     command.args(&plan.arguments);
-    command.env(
-        "CARGO_ENCODED_RUSTFLAGS",
-        encoded_flags(rust_flags(&compiler)),
-    );
+    // Documentation tests are programs, too.
+    for name in ["RUSTFLAGS", "RUSTDOCFLAGS"] {
+        let flags = encoded_flags(name, rust_flags(&compiler));
+        command.env(format!("CARGO_ENCODED_{name}"), flags);
+    }
     let tools = [
         ("CC", compiler),
         ("CXX", layout.tool("footrace-c++")?),

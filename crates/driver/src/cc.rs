@@ -64,7 +64,7 @@ pub struct Plan {
     pub placement: Option<String>,
     /// `--footrace-stats`.
     pub stats: bool,
-    /// `-nostdlib`: the program brings its own world; no runtime of ours.
+    /// `-nostdlib`: a program that brings its own world is linked without checks; a library gets them.
     pub bare: bool,
 }
 
@@ -161,6 +161,11 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
                      resolved; link without it (-static-libgcc and -static-libstdc++ are fine)"
                 )));
             }
+            "-m32" | "-mx32" => {
+                return Err(Error::new(format!(
+                    "{text}: only programs with 64-bit addresses can be watched"
+                )));
+            }
             _ => {}
         }
         match verdict(text) {
@@ -186,7 +191,7 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
         if !text.starts_with('-') || text == "-" {
             input = true;
         }
-        target_only &= matches!(text, "-v" | "-###" | "-m64" | "-m32");
+        target_only &= matches!(text, "-v" | "-###" | "-m64");
         let value = WITH_VALUE.contains(&text).then(|| rest.next()).flatten();
         kept.push(argument);
         kept.extend(value);

@@ -116,6 +116,15 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         command.args(&plan.arguments);
         return Err(crate::exec(command));
     }
+    // A program without libc has no place for a runtime, and none of what the checks would call.
+    if plan.output == Output::Executable && plan.bare {
+        let response = pass(&mut command, &plan.arguments)?;
+        return if response.is_none() {
+            Err(crate::exec(command))
+        } else {
+            crate::wait(command)
+        };
+    }
     let layout = Layout::find()?;
     let mut arguments: Vec<OsString> = Vec::with_capacity(plan.arguments.len() + 64);
     let mut plugin = OsString::from("--load-pass-plugin=");
@@ -127,7 +136,7 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     let mut inputs = Inputs::new(plan.verbose);
     arguments.extend(inputs.prepare(plan.arguments)?);
     let runtime = plan.runtime.unwrap_or_else(Runtime::from_environment);
-    if plan.output == Output::Executable && !plan.bare {
+    if plan.output == Output::Executable {
         arguments.extend(exported().map(OsString::from));
         if let Some(symbols) = runtime.symbols(&layout) {
             let mut list = OsString::from("--dynamic-list=");

@@ -257,6 +257,23 @@ fn objects_of_machine_code_are_linked_and_named() {
 
 #[test]
 #[ignore = "needs cargo xtask dist"]
+fn a_program_without_libc_gets_no_checks() {
+    let directory = projects("bare");
+    let text = "int x; void _start(void) { x = 7; \
+                __asm__ volatile(\"syscall\" : : \"a\"(60), \"D\"(x)); __builtin_unreachable(); }";
+    std::fs::write(directory.join("bare.c"), text).expect("a file");
+    build(
+        &directory,
+        tool("footrace-cc").to_str().expect("UTF-8"),
+        &["-O1", "-nostdlib", "-ffreestanding", "bare.c", "-o", "bare"],
+    );
+    let program = directory.join("bare");
+    let output = run(&directory, program.to_str().expect("UTF-8"), &[]);
+    assert_eq!(output.status.code(), Some(7));
+}
+
+#[test]
+#[ignore = "needs cargo xtask dist"]
 fn counts_are_printed() {
     let directory = projects("counts");
     std::fs::write(

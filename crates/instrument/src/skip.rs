@@ -49,7 +49,9 @@ impl Rules {
         }
         let mut reason = None;
         for object in objects(pointer)? {
-            let here = if object.is_constant_global() && kind == Kind::Read {
+            let here = if is_profile_counter(object) {
+                Count::SkippedProfile
+            } else if object.is_constant_global() && kind == Kind::Read {
                 Count::SkippedConstant
             } else if is_candidate(object) && self.escape.private(object) {
                 if object.is_thread_local() {
@@ -131,5 +133,22 @@ impl Rules {
         place.offset = place.offset.checked_add(i64::try_from(offset).ok()?)?;
         let end = place.offset.checked_add(i64::try_from(size).ok()?)?;
         Some((place, end))
+    }
+}
+
+/// `--coverage` and `-fprofile-…` count without care for threads. That is the compiler's race, not the program's.
+fn is_profile_counter(object: Value) -> bool {
+    object.is_global_variable() && {
+        let name = object.name();
+        [
+            "__llvm_gcov",
+            "__llvm_gcda",
+            "__profc_",
+            "__profd_",
+            "__profbm_",
+            "__llvm_prf",
+        ]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
     }
 }

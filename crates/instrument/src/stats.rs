@@ -36,6 +36,8 @@ pub(crate) enum Count {
     SkippedConstant,
     /// No check: a write in the same block, with no chance to synchronise in between, is checked.
     SkippedCovered,
+    /// No check: a counter of a profile or of coverage, which the compiler added.
+    SkippedProfile,
     /// No check: an address relative to a segment register.
     SkippedSegment,
     /// Inline assembly: not seen into.
@@ -65,6 +67,7 @@ const NAMES: &[(Count, &str)] = &[
     (Count::SkippedThreadLocal, "skipped: private thread-local"),
     (Count::SkippedConstant, "skipped: constant memory"),
     (Count::SkippedCovered, "skipped: covered by a write"),
+    (Count::SkippedProfile, "skipped: profile counter"),
     (Count::SkippedSegment, "skipped: segment-relative"),
     (Count::Assembly, "inline assembly"),
     (Count::UnknownIntrinsic, "unknown intrinsics"),
