@@ -68,6 +68,10 @@ pub struct Moment {
 pub struct Stats {
     /// Locations accessed: an access counts once, a range once for each element.
     pub accesses: u64,
+    /// Shadow locations checked: how often one of FastTrack's rules for a location fired.
+    pub checks: u64,
+    /// The same for each access.
+    pub checks_per_access: f64,
     /// How often each rule of the detector fired.
     pub rules: BTreeMap<&'static str, u64>,
     /// The shadow of arrays, for detectors that compress it.

@@ -163,10 +163,7 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
         };
         let at = reader.position();
         replay.finish(&mut |race: &Race| findings.add(race, at));
-        let stats = Stats {
-            accesses,
-            ..stats(&replay, reader.names())
-        };
+        let stats = stats(&replay, accesses, reader.names());
         FirstPass {
             findings,
             events,
@@ -198,9 +195,22 @@ fn accesses_of(event: &Event) -> u64 {
     }
 }
 
-fn stats<D: Detector>(replay: &Replay<D>, names: &Names) -> Stats {
-    let mut stats = Stats::default();
+/// Is this one of the rules that check a location?
+fn is_check(rule: &str) -> bool {
+    ["Read", "Write", "Atomic"]
+        .iter()
+        .any(|start| rule.starts_with(start))
+}
+
+fn stats<D: Detector>(replay: &Replay<D>, accesses: u64, names: &Names) -> Stats {
+    let mut stats = Stats {
+        accesses,
+        ..Stats::default()
+    };
     replay.counters(&mut |rule, count| *stats.rules.entry(rule).or_default() += count);
+    let checks = stats.rules.iter().filter(|(rule, _)| is_check(rule));
+    stats.checks = checks.map(|(_, count)| count).sum();
+    stats.checks_per_access = fraction(stats.checks, accesses);
     let mut arrays = Vec::new();
     replay.detector().shadow(&mut |block| {
         arrays.push(ArrayShadow {

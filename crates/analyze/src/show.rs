@@ -146,7 +146,11 @@ pub fn error(error: &Error, style: &Style) -> String {
 pub fn stats(stats: &Stats) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "accesses  {}", stats.accesses);
+    let _ = writeln!(
+        out,
+        "checks  {} / {} accesses = {:.2e}",
+        stats.checks, stats.accesses, stats.checks_per_access
+    );
     let width = stats.rules.keys().map(|k| k.len()).max().unwrap_or(0);
     for (rule, count) in &stats.rules {
         let _ = writeln!(out, "rule  {rule:width$}  {count}");
