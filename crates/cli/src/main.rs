@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod compilers;
+mod place;
 mod races;
 mod traces;
 
@@ -36,6 +37,8 @@ enum Command {
     Convert(traces::Convert),
     /// Write a trace shaped like a known program, or a random one.
     Gen(traces::Generate),
+    /// Show where race checks go in a program written in BFJ.
+    Place(place::Place),
 }
 
 /// No race, everything went well.
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Analyze(arguments) => arguments.run(),
         Command::Convert(arguments) => arguments.run(),
         Command::Gen(arguments) => arguments.run(),
+        Command::Place(arguments) => arguments.run(),
     };
     ExitCode::from(code)
 }

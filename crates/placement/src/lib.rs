@@ -1,7 +1,41 @@
 //! Static check placement: which race checks a program needs, and where.
 //!
 //! After Rhodes, Flanagan, Freund, *BigFoot: Static Check Placement for Dynamic Race Detection*, PLDI
-//! 2017.
+//! 2017, and its predecessor RedCard. What is promised is the paper's definition of precise checks (its section 2, transcribed in
+//! `oracle::checks`): in every execution each access is covered by a check, and each check is legitimate for
+//! an access. Then checks race on the very bytes on which accesses race.
+//!
+//! The analysis works on an IR of its own ([`ir`]): SSA over a control-flow graph, addresses as linear
+//! integer expressions. BFJ, the paper's language, is its text form ([`text`]); LLVM functions are lowered to it elsewhere.
+//!
+//! # Life of a function
+//!
+//! 1. `cfg`, `values`, `conditions`: dominators and loops; what variables are worth (definitions, induction variables,
+//!    merges); what branch tests and loop invariants say.
+//! 2. `history`: past accesses, forwards. `sweep` conjectures what loops have swept over; the fixed point decides.
+//! 3. `anticipate`: accesses to come, backwards.
+//! 4. `place`: past checks, forwards, and the checks themselves, where they can wait no longer. `coalesce` makes few of many.
+//!
+//! Entailment is `solve` (linear facts) and `cover` (paths); both may say "not known" at any time, at the price of a check
+//! more. No solver beyond that: a function takes microseconds to a few milliseconds.
+//!
+//! # Where this deviates from the paper
+//!
+//! - Reads and writes are told apart everywhere (its section 5.1).
+//! - SSA makes [ASSIGN] and [RENAME] properties of values instead of history.
+//! - Loops that may not end do not hold back checks for ever: they commit them every now and then
+//!   ([`ir::Instr::Commit`]) and promise nothing to what precedes them. Calls that may not return are deadlines.
+//! - Exceptions are edges, or deadlines where nothing handles them.
+//! - Alias facts and one-way proxies, which are not address-precise, are off unless asked for.
+//!
+//! A crash (a signal, a stack overflow) loses the checks that are pending at that moment.
+//!
+//! # For producers of IR
+//!
+//! Build [`ir::Function`]s, call [`ir::Function::split_critical_edges`], [`effects`] once for the program and [`place`]
+//! for each function. [`Placement::checks`] says before which [`ir::Point`] to insert which checks; a block made
+//! by splitting says in [`ir::Block::on_edge`] which edge it stands for. Each check names the accesses it stands for;
+//! [`Placement::fates`] says the same from the side of the access.
 #![forbid(unsafe_code)]
 
 mod alias;

@@ -97,6 +97,23 @@ pub struct Counts {
     pub fallback: u64,
 }
 
+impl Counts {
+    /// The sums.
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            accesses: self.accesses + other.accesses,
+            checks: self.checks + other.checks,
+            at_acquire: self.at_acquire + other.at_acquire,
+            at_release: self.at_release + other.at_release,
+            at_merge: self.at_merge + other.at_merge,
+            at_end: self.at_end + other.at_end,
+            immediate: self.immediate + other.immediate,
+            commits: self.commits + other.commits,
+            fallback: self.fallback + other.fallback,
+        }
+    }
+}
+
 /// The contexts `H•A` of a function, for those who want to see them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Context {
