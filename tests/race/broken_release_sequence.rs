@@ -15,15 +15,19 @@ static FLAG: AtomicU32 = AtomicU32::new(0);
 
 fn main() {
     let first = thread::spawn(move || {
+        wait(0);
         unsafe { *SHARED.at() = 1 }; // RACE a
         FLAG.store(1, Release);
         signal(1);
+        wait(9);
     });
     let second = thread::spawn(move || {
+        signal(0);
         wait(2);
         if FLAG.load(Acquire) == 2 {
             unsafe { *SHARED.at() = 2 }; // RACE a
         }
+        signal(9);
     });
     let breaker = thread::spawn(|| {
         wait(1);

@@ -15,12 +15,16 @@ fn main() {
         Sent(&raw mut *guard)
     };
     let first = thread::spawn(move || {
+        wait(0);
         *SHARED.lock().unwrap() = 1; // RACE a
         signal(1);
+        wait(9);
     });
     let second = thread::spawn(move || {
+        signal(0);
         wait(1);
         unsafe { *pointer.at() = 2 }; // RACE a
+        signal(9);
     });
     first.join().unwrap();
     second.join().unwrap();

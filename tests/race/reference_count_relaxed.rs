@@ -18,15 +18,19 @@ fn main() {
         value: 5,
     })));
     let first = thread::spawn(move || {
+        wait(0);
         use_value(unsafe { (*pointer.at()).value }); // RACE a
         unsafe { (*pointer.at()).count.fetch_sub(1, Relaxed) }; // RACE b
         signal(1);
+        wait(9);
     });
     let second = thread::spawn(move || {
+        signal(0);
         wait(1);
         if unsafe { (*pointer.at()).count.fetch_sub(1, Relaxed) } == 1 {
             drop(unsafe { Box::from_raw(pointer.at()) }); // RACE a b
         }
+        signal(9);
     });
     first.join().unwrap();
     second.join().unwrap();

@@ -11,15 +11,19 @@ static FLAG: AtomicBool = AtomicBool::new(false);
 
 fn main() {
     let first = thread::spawn(move || {
+        wait(0);
         unsafe { *SHARED.at() = 1 }; // RACE a
         FLAG.store(true, Relaxed);
         signal(1);
+        wait(9);
     });
     let second = thread::spawn(move || {
+        signal(0);
         wait(1);
         if FLAG.load(Relaxed) {
             unsafe { *SHARED.at() = 2 }; // RACE a
         }
+        signal(9);
     });
     first.join().unwrap();
     second.join().unwrap();

@@ -10,12 +10,16 @@ fn main() {
     let shared = Shared::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {
+            wait(0);
             unsafe { *shared.at() = 1 }; // RACE a
             signal(1);
+            wait(9);
         });
         scope.spawn(|| {
+            signal(0);
             wait(1);
             unsafe { *shared.at() = 2 }; // RACE a
+            signal(9);
         });
     });
 }

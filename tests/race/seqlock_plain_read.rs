@@ -14,11 +14,14 @@ static SEQUENCE: AtomicU32 = AtomicU32::new(0);
 
 fn main() {
     let first = thread::spawn(move || {
+        wait(0);
         SEQUENCE.store(1, Relaxed);
         unsafe { *SHARED.at() = 1 }; // RACE a
         signal(1);
+        wait(9);
     });
     let second = thread::spawn(move || {
+        signal(0);
         wait(1);
         let before = SEQUENCE.load(Acquire);
         let value = unsafe { *SHARED.at() }; // RACE a
@@ -26,6 +29,7 @@ fn main() {
             use_value(value.into());
         }
         use_value(value.into());
+        signal(9);
     });
     first.join().unwrap();
     second.join().unwrap();

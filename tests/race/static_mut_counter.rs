@@ -14,12 +14,16 @@ fn count() {
 
 fn main() {
     let first = thread::spawn(move || {
+        wait(0);
         count();
         signal(1);
+        wait(9);
     });
     let second = thread::spawn(move || {
+        signal(0);
         wait(1);
         count();
+        signal(9);
     });
     first.join().unwrap();
     second.join().unwrap();

@@ -9,12 +9,16 @@ static SHARED: Shared<i32> = Shared::new(0);
 
 fn main() {
     let first = thread::spawn(move || {
+        wait(0);
         unsafe { *SHARED.at() = 1 }; // RACE a
         signal(1);
+        wait(9);
     });
     let second = thread::spawn(move || {
+        signal(0);
         wait(1);
         unsafe { *SHARED.at() = 2 }; // RACE a
+        signal(9);
     });
     first.join().unwrap();
     second.join().unwrap();

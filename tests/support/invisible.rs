@@ -1,5 +1,9 @@
 //! Orders threads without any detector noticing: see `invisible.h` for the why and how.
 //!
+//! std takes a lock when a thread starts and when it ends, so a thread that ended is ordered before one that starts later.
+//! A test of a race therefore lets both threads start (`signal(0)`) before the first access and end (`signal(9)`) after the
+//! second.
+//!
 //! `signal(i)` raises flag i for ever; `wait(i)` returns once it is raised. [`Shared`] is a variable that threads may
 //! touch without any synchronisation, which is what a test of a race needs and safe Rust forbids.
 #![allow(dead_code, unsafe_op_in_unsafe_fn)]
