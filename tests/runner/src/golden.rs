@@ -7,7 +7,13 @@ use std::path::Path;
 pub(crate) fn normalise(report: &str, repository: &Path) -> String {
     let root = format!("{}/", repository.display());
     let mut result = String::new();
+    // The program's own output stands between the reports.
+    let mut in_report = false;
     for line in report.lines() {
+        in_report = line.starts_with("error[") || (in_report && !line.is_empty());
+        if !in_report && !line.starts_with("footrace:") {
+            continue;
+        }
         if line.contains(" at /rustc/") || line.contains(" at /usr/") {
             continue;
         }
@@ -15,8 +21,6 @@ pub(crate) fn normalise(report: &str, repository: &Path) -> String {
         let line = replace_runs(&line, "0x", |c| c.is_ascii_hexdigit(), "0x…");
         let line = replace_runs(&line, "pid ", |c| c.is_ascii_digit(), "pid …");
         let line = replace_runs(&line, "error[", |c| c.is_ascii_hexdigit(), "error[…");
-        // A panic message: thread 'main' (1234) panicked.
-        let line = replace_runs(&line, "' (", |c| c.is_ascii_digit(), "' (…");
         result.push_str(line.trim_end());
         result.push('\n');
     }
@@ -63,11 +67,11 @@ mod tests {
 
     #[test]
     fn addresses_and_paths_go() {
-        let text =
-            "write of 4 bytes at 0x7f01ab by thread 1 (pid 123)\n  at /r/tests/race/x.c:3\n0x\n";
+        let text = "hello\nerror[0a1b]: write at 0x7f01ab (pid 123)\n  f at /r/tests/race/x.c:3\n  \
+                    g at /usr/x.h:1\n 0x\n\nbye\nfootrace: 1 race\n";
         assert_eq!(
             normalise(text, Path::new("/r")),
-            "write of 4 bytes at 0x… by thread 1 (pid …)\n  at tests/race/x.c:3\n0x\n"
+            "error[…]: write at 0x… (pid …)\n  f at tests/race/x.c:3\n 0x\nfootrace: 1 race\n"
         );
     }
 
