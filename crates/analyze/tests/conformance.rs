@@ -106,7 +106,7 @@ fn all_longer_traces() {
         all_traces(&Alphabet::tiny(), 6, 1);
     } else {
         all_traces(&Alphabet::tiny(), 4, 1);
-        all_traces(&Alphabet::tiny(), 5, 16);
+        all_traces(&Alphabet::tiny(), 5, 32);
     }
 }
 
