@@ -1,5 +1,6 @@
 //! What an instruction does to memory: every load, store, memory intrinsic, vector form, atomic
 //! operation and fence of the IR, in one list.
+use crate::libatomic::{self, AtomicCall};
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
 use crate::x86;
 
@@ -62,12 +63,25 @@ pub(crate) enum Effect {
     Call(Vec<Access>),
     /// An atomic load, store, read-modify-write or compare-exchange.
     Atomic,
+    /// The same by a call of libatomic.
+    AtomicCall(AtomicCall),
     /// A fence between threads.
     Fence,
     /// Machine instructions we cannot see into.
     Assembly,
     /// An intrinsic with a pointer that this list does not know.
     Unknown,
+}
+
+impl Effect {
+    /// The plain accesses.
+    pub(crate) fn plain(&self) -> Option<&Vec<Access>> {
+        match self {
+            Effect::Plain(accesses) | Effect::Call(accesses) => Some(accesses),
+            Effect::AtomicCall(call) => Some(&call.plain),
+            _ => None,
+        }
+    }
 }
 
 /// Above this many scalars, a first-class aggregate is one range.
@@ -251,6 +265,11 @@ fn call(module: Module, instruction: Value) -> Effect {
         return self::intrinsic(module, instruction, intrinsic);
     }
     let arguments = instruction.arguments();
+    if instruction.opcode() == Some(Opcode::LLVMCall)
+        && let Some(call) = libatomic::recognise(instruction, &name, &arguments)
+    {
+        return Effect::AtomicCall(call);
+    }
     let copies = (0u32..)
         .zip(&arguments)
         .filter_map(|(index, argument)| {

@@ -1,5 +1,6 @@
 //! Turns an access into calls of the runtime.
 use crate::access::{Access, Extent, Kind, Mask};
+use crate::libatomic::{AtomicCall, Size};
 use crate::llvm::{Attribute, Builder, Context, Module, Opcode, Ordering, Value};
 use crate::stats::{Count, Stats};
 use abi::{AtomicKind, Order};
@@ -323,6 +324,40 @@ impl Checks {
                 .select(succeeded, order_value, self.i32(failure as u64));
         }
         self.call("__footrace_atomic_end", &[pointer, size, kind, order_value]);
+        stats.add(Count::Atomic);
+    }
+
+    /// Brackets a call of libatomic.
+    pub(crate) fn atomic_call(
+        &mut self,
+        function: Value,
+        call: Value,
+        operation: &AtomicCall,
+        stats: &mut Stats,
+    ) {
+        let Some(next) = call.next() else {
+            return;
+        };
+        let i32 = self.context.integer(32);
+        self.before(call, call, function);
+        let size = match operation.size {
+            Size::Constant(size) => self.i32(size),
+            Size::Computed(size) => self.builder.to_integer(size, i32),
+        };
+        self.call("__footrace_atomic_begin", &[operation.pointer, size]);
+        self.before(next, call, function);
+        let mut kind = self.i32(operation.kind as u64);
+        let mut order = self.builder.to_integer(operation.order, i32);
+        if let Some(failure) = operation.failure {
+            let bit = self.context.integer(1);
+            let succeeded = self.builder.to_integer(call, bit);
+            let failure = self.builder.to_integer(failure, i32);
+            let load = self.i32(AtomicKind::Load as u64);
+            kind = self.builder.select(succeeded, kind, load);
+            order = self.builder.select(succeeded, order, failure);
+        }
+        let arguments = [operation.pointer, size, kind, order];
+        self.call("__footrace_atomic_end", &arguments);
         stats.add(Count::Atomic);
     }
 

@@ -63,7 +63,7 @@ fn instrument(
         let mut skipped = Vec::with_capacity(effects.len());
         for (_, effect) in &effects {
             let mut reasons = Vec::new();
-            if let Effect::Plain(accesses) | Effect::Call(accesses) = effect
+            if let Some(accesses) = effect.plain()
                 && plain
             {
                 for access in accesses {
@@ -80,21 +80,18 @@ fn instrument(
             Vec::new()
         };
         for (index, (instruction, effect)) in effects.iter().enumerate() {
-            match effect {
-                Effect::Nothing => {}
-                Effect::Plain(_) | Effect::Call(_) if !plain => {}
-                Effect::Plain(accesses) | Effect::Call(accesses) => {
-                    for (number, access) in accesses.iter().enumerate() {
-                        if skipped[index][number] {
-                            continue;
-                        }
-                        if covered[index][number] {
-                            stats.add(Count::SkippedCovered);
-                        } else {
-                            checks.plain(function, access, stats);
-                        }
-                    }
+            for (number, access) in effect.plain().into_iter().flatten().enumerate() {
+                if !plain || skipped[index][number] {
+                    continue;
                 }
+                if covered[index][number] {
+                    stats.add(Count::SkippedCovered);
+                } else {
+                    checks.plain(function, access, stats);
+                }
+            }
+            match effect {
+                Effect::Nothing | Effect::Plain(_) | Effect::Call(_) => {}
                 Effect::Atomic => {
                     let Some(pointer) = atomic_pointer(*instruction) else {
                         continue;
@@ -104,6 +101,10 @@ fn instrument(
                         None => checks.atomic(function, *instruction, pointer, stats),
                     }
                 }
+                Effect::AtomicCall(call) => match rules.pointer(call.pointer, Kind::Write) {
+                    Some(reason) => stats.add(reason),
+                    None => checks.atomic_call(function, *instruction, call, stats),
+                },
                 Effect::Fence => checks.fence(function, *instruction, stats),
                 Effect::Assembly => stats.add(Count::Assembly),
                 Effect::Unknown => stats.add(Count::UnknownIntrinsic),

@@ -18,6 +18,7 @@ mod context;
 mod early;
 mod escape;
 mod hot;
+mod libatomic;
 mod llvm;
 mod note;
 mod options;

@@ -122,7 +122,7 @@ macro_rules! tests {
 }
 
 tests! {
-    scalars vectors aggregates memory_intrinsics masked x86 atomics fences
+    scalars vectors aggregates memory_intrinsics masked x86 atomics libatomic fences
     skip_stack skip_constant skip_thread_local skip_covered skip_profile skip_segment
     byval variadic policy note context context_slow hot locations
 }
