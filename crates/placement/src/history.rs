@@ -8,7 +8,7 @@
 use crate::analysis::{Analysis, MAX_FACTS};
 use crate::coalesce::compact;
 use crate::cover::{Fact, cover, insert};
-use crate::ir::{AccessId, BlockId, Instr, Kind};
+use crate::ir::{AccessId, BlockId, Extent, Instr, Kind};
 use std::collections::BTreeSet;
 
 /// After this many visits a loop header that still changes keeps nothing.
@@ -213,5 +213,35 @@ pub(crate) fn meet(
             }
         });
     }
+    drop_second_names(a, b, &mut kept);
     kept
+}
+
+/// A merge gives what came along it a second name: after `x = φ(y, y')`, an access to `y.f` on both ways is one to
+/// `x.f`, too. Such a name is dropped if the other facts say the same on every way: it would only
+/// be checked twice.
+fn drop_second_names(a: &Analysis<'_>, b: BlockId, kept: &mut Vec<Fact>) {
+    let phis = &a.f.blocks[b.index()].phis;
+    if phis.is_empty() {
+        return;
+    }
+    let mut i = 0;
+    while i < kept.len() {
+        let merged = |x| phis.iter().any(|phi| phi.dst == x);
+        if kept[i].path.extent != Extent::One || !kept[i].path.vars().any(merged) {
+            i += 1;
+            continue;
+        }
+        let fact = kept.remove(i);
+        let redundant = a.cfg.preds[b.index()].iter().all(|&p| {
+            let edge = a.edge(p, b);
+            let others: Vec<Fact> = kept.iter().filter_map(|f| edge.backward_fact(f)).collect();
+            edge.backward_fact(&fact)
+                .is_some_and(|f| cover(&a.solver(p), others.iter(), &f, f.kind).is_some())
+        });
+        if !redundant {
+            kept.insert(i, fact);
+            i += 1;
+        }
+    }
 }
