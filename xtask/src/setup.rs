@@ -30,7 +30,28 @@ pub(crate) fn ensure() -> Result<(), String> {
 
 /// For building and testing.
 pub(crate) fn ensure_tests() -> Result<(), String> {
+    components()?;
     install(&[NEEDED, FOR_TESTS].concat())
+}
+
+/// rustup's minimal profile comes without these.
+fn components() -> Result<(), String> {
+    for component in ["rustfmt", "clippy"] {
+        let subcommand = if component == "rustfmt" {
+            "fmt"
+        } else {
+            component
+        };
+        let there = crate::cargo::command(&[subcommand, "--version"])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if !there {
+            run("rustup", &["component", "add", component])?;
+        }
+    }
+    Ok(())
 }
 
 fn missing<'a>(needed: &[(&str, &'a str)]) -> Vec<&'a str> {
