@@ -53,6 +53,17 @@ fn stack(text: &mut String, frames: &[Frame]) {
     }
 }
 
+/// The bytes of the race in something larger; which element they are, if it is made of such.
+fn part(finding: &Finding, offset: u64) -> String {
+    let size = u64::from(finding.bytes);
+    let element = if matches!(size, 1 | 2 | 4 | 8) && offset.is_multiple_of(size) {
+        format!(" (element {})", offset / size)
+    } else {
+        String::new()
+    };
+    format!("{} at offset {offset}{element}", bytes(size))
+}
+
 /// "4 bytes of global `counter`"
 fn what(finding: &Finding) -> String {
     let size = bytes(u64::from(finding.bytes));
@@ -63,14 +74,22 @@ fn what(finding: &Finding) -> String {
             bytes,
         } if *bytes == u64::from(finding.bytes) => format!("global `{name}`"),
         Memory::Global { name, offset, .. } => {
-            format!("global `{name}`, {size} at offset {offset}")
+            format!("global `{name}`, {}", part(finding, *offset))
         }
-        Memory::Heap { offset, bytes, .. } => {
-            format!("a heap block of {bytes}, {size} at offset {offset}")
-        }
-        Memory::Mapped { offset, bytes, .. } => {
-            format!("a mapping of {bytes}, {size} at offset {offset}")
-        }
+        Memory::Heap {
+            offset,
+            bytes: whole,
+            ..
+        } => format!(
+            "a heap block of {}, {}",
+            bytes(*whole),
+            part(finding, *offset)
+        ),
+        Memory::Mapped {
+            offset,
+            bytes: whole,
+            ..
+        } => format!("a mapping of {}, {}", bytes(*whole), part(finding, *offset)),
         Memory::ThreadStack { thread } => {
             format!("the stack of {}, {size}", finding.thread_name(*thread))
         }

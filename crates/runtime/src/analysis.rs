@@ -2,7 +2,7 @@
 
 use engine::detector::{Access, AtomicOp};
 use engine::{Counters, Detector, SyncOp};
-use event::{AccessKind, Addr, Elements, Site, Tid};
+use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 
 use engine::pacer::Pacer;
 use engine::rex::{Locks, OwnThread, Rex};
@@ -152,6 +152,19 @@ impl Analysis {
             Analysis::FastTrack(detector) => detector.shadow().location(addr),
             Analysis::Djit(detector) => detector.shadow().location(addr),
             _ => None,
+        }
+    }
+}
+
+impl Analysis {
+    /// Nobody uses the lock, channel or barrier of that name any more; the next one there is a new one.
+    pub fn forget(&self, id: SyncId) {
+        match self {
+            Analysis::FastTrack(detector) => detector.order().forget(id),
+            Analysis::Djit(detector) => detector.order().forget(id),
+            Analysis::SlimState(detector) => detector.order().forget(id),
+            // The others keep more than clocks under that name.
+            _ => {}
         }
     }
 }

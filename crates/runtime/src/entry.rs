@@ -21,8 +21,11 @@ fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
             site: thread.site(pc),
         };
         runtime.analysis.access(&mut thread.state, access);
-        if let Some(location) = runtime.analysis.location(access.addr) {
-            tls::own().remember(address as usize, location);
+        let own = tls::own();
+        if !own.remembers(address as usize)
+            && let Some(location) = runtime.analysis.location(access.addr)
+        {
+            own.remember(address as usize, location);
         }
     });
 }

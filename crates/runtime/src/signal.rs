@@ -278,8 +278,9 @@ fn install(
         }
     };
     // SAFETY: null or the program's structure.
+    let old = unsafe { old.as_mut() };
     if result == 0
-        && let Some(old) = unsafe { old.as_mut() }
+        && let Some(old) = old
     {
         // SAFETY: filled by the real function, or zeros.
         *old = unsafe { previous.assume_init() };

@@ -110,21 +110,29 @@ impl Block {
         self.cache[0].page.store(usize::MAX, Ordering::Relaxed);
     }
 
+    /// Do the inlined checks know the page that `address` is in?
+    #[inline(always)]
+    pub fn remembers(&self, address: usize) -> bool {
+        let page = address >> abi::hot::PAGE_SHIFT;
+        self.cache[page % abi::hot::CACHE]
+            .page
+            .load(Ordering::Relaxed)
+            == page
+    }
+
     /// Remembers the shadow of the page that `address` is in, for the inlined checks.
     #[inline]
     pub fn remember(&self, address: usize, location: *const engine::shadow::Location) {
         let page = address >> abi::hot::PAGE_SHIFT;
         let entry = &self.cache[page % abi::hot::CACHE];
-        if entry.page.load(Ordering::Relaxed) != page {
-            let word = (address >> 3) % engine::shadow::PAGE_WORDS;
-            let first = location.wrapping_sub(word) as usize;
-            // A signal handler between the two stores must not find the new page with the old shadow.
-            entry.page.store(usize::MAX, Ordering::Relaxed);
-            compiler_fence(Ordering::SeqCst);
-            entry.cells.store(first, Ordering::Relaxed);
-            compiler_fence(Ordering::SeqCst);
-            entry.page.store(page, Ordering::Relaxed);
-        }
+        let word = (address >> 3) % engine::shadow::PAGE_WORDS;
+        let first = location.wrapping_sub(word) as usize;
+        // A signal handler between the two stores must not find the new page with the old shadow.
+        entry.page.store(usize::MAX, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        entry.cells.store(first, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        entry.page.store(page, Ordering::Relaxed);
     }
 
     /// Enters the runtime; false if the thread is inside already.

@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 use engine::SyncOp;
 use event::SyncId;
 
-use super::{acquired, releasing, sync};
+use super::{acquired, forgotten, releasing, sync};
 use crate::real::interceptors;
 use crate::{cancel, thread};
 
@@ -143,5 +143,46 @@ interceptors! {
     }
     fn cnd_timedwait(condition: Object, mutex: Object, until: Time) -> c_int = |real, pc| {
         waits(mutex, pc, || real(condition, mutex, until))
+    }
+
+    fn pthread_mutex_init(object: Object, attributes: Object) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object, attributes)
+    }
+    fn pthread_mutex_destroy(object: Object) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object)
+    }
+    fn pthread_rwlock_init(object: Object, attributes: Object) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object, attributes)
+    }
+    fn pthread_rwlock_destroy(object: Object) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object)
+    }
+    fn pthread_spin_init(object: Object, shared: c_int) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object, shared)
+    }
+    fn pthread_spin_destroy(object: Object) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object)
+    }
+    fn pthread_barrier_init(object: Object, attributes: Object, count: u32) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object, attributes, count)
+    }
+    fn pthread_barrier_destroy(object: Object) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object)
+    }
+    fn mtx_init(object: Object, kind: c_int) -> c_int = |real, pc| {
+        forgotten(object as usize);
+        real(object, kind)
+    }
+    fn mtx_destroy(object: Object) = |real, pc| {
+        forgotten(object as usize);
+        real(object);
     }
 }

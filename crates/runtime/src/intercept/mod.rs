@@ -60,6 +60,11 @@ pub(crate) fn releasing(lock: usize, shared: bool) {
     });
 }
 
+/// The object begins or ends its life: what another one at its address did is past.
+pub(crate) fn forgotten(object: usize) {
+    thread::with(|_, runtime| runtime.analysis.forget(SyncId(object as u64)));
+}
+
 /// Any other synchronisation.
 #[inline]
 pub(crate) fn sync(op: SyncOp) {

@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 use engine::SyncOp;
 use event::SyncId;
 
-use super::sync;
+use super::{forgotten, sync};
 use crate::real::interceptors;
 
 type Semaphore = *mut c_void;
@@ -34,5 +34,13 @@ interceptors! {
     }
     fn sem_clockwait(semaphore: Semaphore, clock: c_int, until: Time) -> c_int = |real, pc| {
         taken(semaphore, real(semaphore, clock, until))
+    }
+    fn sem_init(semaphore: Semaphore, shared: c_int, value: u32) -> c_int = |real, pc| {
+        forgotten(semaphore as usize);
+        real(semaphore, shared, value)
+    }
+    fn sem_destroy(semaphore: Semaphore) -> c_int = |real, pc| {
+        forgotten(semaphore as usize);
+        real(semaphore)
     }
 }
