@@ -62,7 +62,7 @@ impl<'a> Analysis<'a> {
     ) -> Analysis<'a> {
         let conditions = Conditions::new(f, &cfg, &values);
         let endless = (0..cfg.loops.len())
-            .map(|l| !loops_end && effects::may_be_endless(f, &cfg, &values, l))
+            .map(|l| !loops_end && effects::may_be_endless(f, &cfg, &values, &conditions, l))
             .collect();
         let mut facts = vec![None; f.accesses as usize];
         for b in &f.blocks {

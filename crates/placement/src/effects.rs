@@ -4,8 +4,10 @@
 //! caller would wait for a check that never comes. Endless recursion is not considered: it ends in a
 //! crash, and a crash loses pending checks wherever it happens.
 
-use crate::cfg::{Cfg, Loop};
-use crate::ir::{Call, Callee, Cond, Effects, Function, Instr, Kind, Program, Terminator};
+use crate::cfg::Cfg;
+use crate::conditions::Conditions;
+use crate::ir::{BlockId, Call, Callee, Cond, Effects, Function, Instr, Kind, Program, Terminator};
+use crate::lin::Lin;
 use crate::values::Values;
 
 /// The effects of each function: the least solution over the call graph.
@@ -74,17 +76,24 @@ fn direct(f: &Function) -> (Effects, Vec<(usize, bool)>) {
         own.leaves = true;
     } else if !cfg.loops.is_empty() {
         let values = Values::new(f, &cfg, &[]);
+        let conditions = Conditions::new(f, &cfg, &values);
         own.leaves |= cfg
             .loops
             .iter()
             .enumerate()
-            .any(|(l, _)| may_be_endless(f, &cfg, &values, l));
+            .any(|(l, _)| may_be_endless(f, &cfg, &values, &conditions, l));
     }
     (own, callees)
 }
 
 /// Is there no test, made in every round, that sooner or later ends loop `l`?
-pub(crate) fn may_be_endless(f: &Function, cfg: &Cfg, values: &Values, l: usize) -> bool {
+pub(crate) fn may_be_endless(
+    f: &Function,
+    cfg: &Cfg,
+    values: &Values,
+    conditions: &Conditions,
+    l: usize,
+) -> bool {
     let this = &cfg.loops[l];
     !cfg.order
         .iter()
@@ -104,14 +113,22 @@ pub(crate) fn may_be_endless(f: &Function, cfg: &Cfg, values: &Values, l: usize)
                     (false, true) => cond.negated(),
                     _ => None,
                 };
-                stay.is_some_and(|c| runs_out(cfg, values, this, l, &c))
+                stay.is_some_and(|c| runs_out(f, cfg, values, conditions, l, &c))
             }
             _ => false,
         })
 }
 
 /// Does `stay` become false after finitely many rounds?
-fn runs_out(cfg: &Cfg, values: &Values, this: &Loop, l: usize, stay: &Cond) -> bool {
+fn runs_out(
+    f: &Function,
+    cfg: &Cfg,
+    values: &Values,
+    conditions: &Conditions,
+    l: usize,
+    stay: &Cond,
+) -> bool {
+    let this = &cfg.loops[l];
     let Some(e) = values.expand(stay.lin()) else {
         return false;
     };
@@ -128,9 +145,46 @@ fn runs_out(cfg: &Cfg, values: &Values, this: &Loop, l: usize, stay: &Cond) -> b
     steady
         && match stay {
             Cond::NonNegative(_) => k < 0,
-            // Steps of one meet every integer on their way. (From the wrong side, the way leads
-            // around all of them, and no memory is large enough to walk through.)
-            Cond::NonZero(_) => k == 1 || k == -1,
             Cond::Zero(_) => k != 0,
+            Cond::NonZero(_) => {
+                k != 0 && (meets_zero(cfg, values, conditions, l, &e) || walks(f, cfg, values, l))
+            }
         }
+}
+
+/// Does `e`, which moves by a fixed step each round, begin on the right side of 0 and hit it?
+fn meets_zero(cfg: &Cfg, values: &Values, conditions: &Conditions, l: usize, e: &Lin) -> bool {
+    let this = &cfg.loops[l];
+    let rounds = values.ghost(l);
+    let k = e.coefficient(rounds);
+    let first = e
+        .substitute(rounds, &Lin::from(0))
+        .and_then(|e| if k < 0 { Some(e) } else { e.scaled(-1) });
+    let Some(first) = first else {
+        return false;
+    };
+    first.divisible_by(k)
+        && cfg.preds[this.header.index()]
+            .iter()
+            .filter(|p| !this.latches.contains(p))
+            .all(|p| conditions.solver(values, *p).nonnegative(&first))
+}
+
+/// Does every round access memory further on? Then the loop ends, well or in a crash: no memory is
+/// large enough to walk through for ever.
+fn walks(f: &Function, cfg: &Cfg, values: &Values, l: usize) -> bool {
+    let this = &cfg.loops[l];
+    let rounds = values.ghost(l);
+    let every_round = |b: &&BlockId| {
+        this.contains[b.index()] && this.latches.iter().all(|latch| cfg.dominates(**b, *latch))
+    };
+    cfg.order.iter().filter(every_round).any(|b| {
+        f.blocks[b.index()].instrs.iter().any(|i| match i {
+            Instr::Access { path, .. } => {
+                let lo = values.expand(&path.lo);
+                lo.is_some_and(|lo| lo.coefficient(rounds) != 0)
+            }
+            _ => false,
+        })
+    })
 }
