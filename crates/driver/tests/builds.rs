@@ -150,7 +150,7 @@ fn autotools() {
 }
 
 #[test]
-#[ignore = "needs cargo xtask dist and crates.io"]
+#[ignore = "needs cargo xtask dist and the network"]
 fn cargo() {
     let directory = projects("cargo").join("cargo");
     for (profile, place) in [("dev", "debug"), ("release", "release")] {
