@@ -15,7 +15,7 @@ pub(crate) fn markdown(programs: &[Program], results: &[judge::Result]) -> Strin
         "# ThreadSanitizer on the programs of this suite\n\n\
          Each program of `tests/` is a situation with a known verdict. ThreadSanitizer is that of clang 22; Rust programs are \
          built with nightly's `-Zsanitizer=thread` and the std that rustup installs, which is not instrumented. Made by \
-         `cargo run -p footrace-corpus -- --tool tsan --table docs/tsan-comparison.md`, which also checks that each file says \
+         `cargo run -p footrace-corpus -- --tool tsan --table docs/tsan-comparison.md tests/race tests/norace tests/known-miss`, which also checks that each file says \
          the same.\n\n| folder | programs |",
     );
     for verdict in TsanVerdict::ALL {
