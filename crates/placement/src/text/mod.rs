@@ -24,6 +24,7 @@ mod annotate;
 pub mod ast;
 mod lexer;
 mod lower;
+mod names;
 mod parse;
 mod print;
 
