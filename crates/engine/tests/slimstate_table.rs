@@ -350,6 +350,9 @@ fn strided_algebra_is_union() {
             assert_eq!(f.contains(i), set.contains(&i));
             let mut wanted = set.clone();
             wanted.insert(i);
+            let mut quick = f;
+            assert_eq!(quick.extend_one(i), f.with(i).is_some());
+            assert_eq!(quick, f.with(i).unwrap_or(f), "{f:?} + {i}");
             match f.with(i) {
                 Some(g) => assert_eq!(g.indices().collect::<Set>(), wanted, "{f:?} + {i}"),
                 // The paper has no rule for {b, b+2k} ∪ {b+k}, which would change the stride.

@@ -386,8 +386,8 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
                     && from & (unit - 1) == 0
                     && self.arrays.get(entry.id).flags() == 0
                 {
-                    let one = Strided::one(from >> entry.shift);
-                    if entry.trail(kind).extend(one, site) == Extended::Yes {
+                    let i = from >> entry.shift;
+                    if entry.trail(kind).extend_one(i, site) == Extended::Yes {
                         thread.tally.accesses += 1;
                         return;
                     }

@@ -11,6 +11,11 @@ use super::Strided;
 pub trait Footprint: Clone + Default + Send {
     /// Adds `more`, or says no and stays as it is, if the union has no representation.
     fn extend(&mut self, more: Strided) -> bool;
+    /// The same for one index: what nearly all accesses do.
+    #[inline]
+    fn extend_one(&mut self, i: u64) -> bool {
+        self.extend(Strided::one(i))
+    }
     /// No index at all?
     fn is_empty(&self) -> bool;
     /// Back to no index.

@@ -95,20 +95,7 @@ impl Strided {
     }
 
     /// The paper's rules for ⟨b : e : k⟩ ∪ {i}. `None` if the union is no strided range.
-    #[inline]
     pub const fn with(self, i: u64) -> Option<Strided> {
-        let Strided { b, e, k } = self;
-        // What loops do, first: the next element, or the last one again.
-        if b < e && i == e + k {
-            Some(Strided { b, e: i, k })
-        } else if i == e && b <= e {
-            Some(self)
-        } else {
-            self.with_any(i)
-        }
-    }
-
-    const fn with_any(self, i: u64) -> Option<Strided> {
         let Strided { b, e, k } = self;
         if self.contains(i) {
             Some(self)
@@ -170,6 +157,24 @@ impl Footprint for Strided {
     #[inline]
     fn extend(&mut self, more: Strided) -> bool {
         match self.union(more) {
+            Some(union) => {
+                *self = union;
+                true
+            }
+            None => false,
+        }
+    }
+    #[inline]
+    fn extend_one(&mut self, i: u64) -> bool {
+        // What loops do, first: the next element, or the last one again.
+        if self.b < self.e && i == self.e + self.k {
+            self.e = i;
+            return true;
+        }
+        if i == self.e && self.b <= self.e {
+            return true;
+        }
+        match self.with(i) {
             Some(union) => {
                 *self = union;
                 true

@@ -67,6 +67,19 @@ impl<F: Footprint> Trail<F> {
         self.extend_from_elsewhere(more, site)
     }
 
+    /// The same for one element.
+    #[inline]
+    pub(super) fn extend_one(&mut self, i: u64, site: Site) -> Extended {
+        if site == self.site {
+            return if self.footprint.extend_one(i) {
+                Extended::Yes
+            } else {
+                Extended::No
+            };
+        }
+        self.extend_from_elsewhere(Strided::one(i), site)
+    }
+
     #[inline]
     fn add(&mut self, more: Strided) -> Extended {
         if self.footprint.extend(more) {
