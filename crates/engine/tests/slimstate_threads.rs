@@ -144,6 +144,17 @@ fn sequential(arrays: &[Array], program: &Program) -> Vec<Event> {
     events
 }
 
+/// A thread that panics would leave the others waiting at a barrier for ever.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
 /// The bytes that race when all threads really run.
 fn parallel<F: Footprint + 'static, P: Partition + 'static>(
     arrays: &[Array],
@@ -180,6 +191,7 @@ fn parallel<F: Footprint + 'static, P: Partition + 'static>(
                 let (detector, sink) = (&detector, &sink);
                 let (all_arrived, all_departed) = (&all_arrived, &all_departed);
                 scope.spawn(move || {
+                    let _loud = AbortOnPanic;
                     for round in program {
                         for &op in &round[t] {
                             let site = Site(t as u32 + 1);

@@ -29,7 +29,7 @@ struct Step {
     knowledge: u64,
     new: [Cell; 2],
     rule: RuleName,
-    /// Counts of the new state that are ours to pass on.
+    /// Counts of the new state that are ours to pass on; one of them keeps it alive.
     credit: u32,
     /// Counts of the old state that are ours to give back; one of them keeps it alive.
     debt: u32,
@@ -105,9 +105,10 @@ impl Memo {
             return None;
         }
         if let Some(index) = step.new[0].as_shared() {
-            if step.credit == 0 {
+            // One stays with us: it keeps the index from being used for another state.
+            if step.credit == 1 {
                 depot.hold(index, BATCH);
-                step.credit = BATCH;
+                step.credit += BATCH;
             }
             step.credit -= 1;
         }
