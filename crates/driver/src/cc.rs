@@ -234,6 +234,16 @@ pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode> {
             arguments.push("-Wl,--footrace-no-runtime".into());
         }
     }
+    // `#include <footrace.h>` finds ours, after all other directories; a variable, since clang complains
+    // of a flag that a link does not need.
+    if let Ok(layout) = Layout::find() {
+        let mut path = std::env::var_os("CPATH").unwrap_or_default();
+        if !path.is_empty() {
+            path.push(":");
+        }
+        path.push(layout.include());
+        command.env("CPATH", path);
+    }
     if let Some(placement) = plan.placement {
         command.env(settings::PLACEMENT, placement);
     }

@@ -37,6 +37,11 @@ impl Layout {
         self.existing(self.library("libfootrace_instrument.so"))
     }
 
+    /// The directory of `footrace.h`.
+    pub fn include(&self) -> PathBuf {
+        self.root.join("include")
+    }
+
     /// A file of `lib/`, whether it is there or not.
     pub fn library(&self, name: &str) -> PathBuf {
         self.root.join("lib").join(name)

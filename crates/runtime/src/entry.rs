@@ -143,3 +143,28 @@ unsafe extern "C" fn __footrace_read_masked(address: *const u8, lane: u32, mask:
 unsafe extern "C" fn __footrace_write_masked(address: *const u8, lane: u32, mask: u64) {
     masked(AccessKind::Write, address, lane, mask, caller!());
 }
+
+#[cfg(test)]
+mod tests {
+    /// The ABI's table and what is defined here are one list; a quick path has a slow twin.
+    #[test]
+    fn every_function_of_the_abi_is_defined() {
+        let sources = [
+            include_str!("entry.rs"),
+            include_str!("atomic.rs"),
+            include_str!("start.rs"),
+        ];
+        let defined = |name: &str| {
+            let ends = [" ", "(", ";"];
+            let mut uses = ends.iter().map(|end| alloc::format!("{name}{end}"));
+            uses.any(|name| sources.iter().any(|source| source.contains(&name)))
+        };
+        for function in abi::FUNCTIONS {
+            assert!(defined(function.name), "{}", function.name);
+            if function.hot {
+                let slow = alloc::format!("{}_slow", function.name);
+                assert!(defined(&slow), "{slow}");
+            }
+        }
+    }
+}
