@@ -13,7 +13,8 @@
 //! | a state in the depot | itself | one check and update, or one copy |
 //! | slot allocation, a slot's occupants, the depot's free list | themselves | a few instructions |
 //!
-//! No lock is held while a race is reported. A thread that is interrupted while it holds one (a signal) must not come
+//! No lock is held while a race is reported, but for an array's `body`, shared, by SlimState: who is told may not allocate or refine
+//! arrays, but other threads' commits go on. A thread that is interrupted while it holds one (a signal) must not come
 //! back into the engine before it goes on: whoever drives the engine has to see to that.
 
 #[cfg(loom)]
