@@ -133,9 +133,8 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     if std::env::var_os(settings::VERIFY).is_none() {
         arguments.push("--disable-verify".into());
     }
-    let mut inputs = Inputs::new(plan.verbose);
-    arguments.extend(inputs.prepare(plan.arguments)?);
     let runtime = plan.runtime.unwrap_or_else(Runtime::from_environment);
+    // The runtime comes first, so that nobody takes the same functions from an archive (libstdc++.a has some).
     if plan.output == Output::Executable {
         arguments.extend(exported().map(OsString::from));
         if let Some(symbols) = runtime.symbols(&layout) {
@@ -147,6 +146,8 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         arguments.push(runtime.file(&layout)?.into());
         arguments.push("--no-whole-archive".into());
     }
+    let mut inputs = Inputs::new(plan.verbose);
+    arguments.extend(inputs.prepare(plan.arguments)?);
     match runtime.hot(&layout) {
         Some(path) => command.env(settings::HOT, path),
         None => command.env_remove(settings::HOT),

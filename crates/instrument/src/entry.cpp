@@ -37,17 +37,16 @@ extern "C" void footrace_register(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         // The quick paths come after the optimiser: until then a check is one call that touches none
         // of the program's memory, which hinders least.
-        if (footrace_has_hot()) {
+        // Without optimisation they stay calls: such a link is to be quick, not its program.
+        if (Level != OptimizationLevel::O0 && footrace_has_hot()) {
           MPM.addPass(Rust<footrace_hot>());
           MPM.addPass(AlwaysInlinerPass());
           MPM.addPass(GlobalDCEPass());
-          if (Level != OptimizationLevel::O0) {
-            FunctionPassManager FPM;
-            FPM.addPass(EarlyCSEPass());
-            FPM.addPass(InstCombinePass());
-            FPM.addPass(SimplifyCFGPass());
-            MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
-          }
+          FunctionPassManager FPM;
+          FPM.addPass(EarlyCSEPass());
+          FPM.addPass(InstCombinePass());
+          FPM.addPass(SimplifyCFGPass());
+          MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
         }
         MPM.addPass(Rust<footrace_late>());
       });
