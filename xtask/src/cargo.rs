@@ -4,8 +4,11 @@ use std::process::Command;
 
 /// The root of the sources.
 pub(crate) fn workspace() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    // Asked at run time first: a target directory copied from another checkout holds an xtask that cargo
+    // takes for fresh and that was compiled with the other's path.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.parent().unwrap_or(&here).to_path_buf()
 }
 
 /// The cargo that runs us, with these arguments.
