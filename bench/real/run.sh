@@ -2,7 +2,7 @@
 # Real programs, unmodified: fetches sources, builds each program twice (plain clang, and through the drop-in
 # compilers, its libraries too), lets both do the same job with 4 threads, and compares the output.
 #
-#   bench/real/run.sh [NAME…]        pigz zstd xz pbzip2 memcached ripgrep fd (default: all)
+#   bench/real/run.sh [NAME…]        pigz zstd xz pbzip2 memcached ripgrep (default: all)
 #
 # REAL_DIR       where everything goes (target/real)
 # REAL_DETECTOR  which detector watches (fasttrack)
@@ -124,7 +124,6 @@ build_memcached() {
   (cd memcached && ./configure --with-libevent="$PWD/../installed" --disable-docs --disable-werror && make -j$jobs memcached)
 }
 build_ripgrep() { (cd ripgrep && $CARGO_BUILD --release --locked -j$jobs); }
-build_fd() { (cd fd-find && $CARGO_BUILD --release --locked --no-default-features -j$jobs); }
 
 # Where cargo put a program.
 cargo_program() { find "$1/target" -path '*release/'"$2" -type f -perm -u+x | head -1; }
@@ -164,7 +163,7 @@ job() {
   local name=$1
   shift
   timed "$work/out/$name.plain" "$work/log/$name.plain.err" "$plain" "$@"
-  before=$seconds plain_code=$code
+  before=$seconds
   rm -f "$work/out/$name.json"
   timed "$work/out/$name.checked" "$work/log/$name.checked.err" \
     footrace run --detector "$detector" --json "$work/out/$name.json" "$checked" "$@"
@@ -187,7 +186,6 @@ round_trip() {
   job "$name" "$@" "$work/input"
   "$plain" -dc < "$work/out/$name.checked" | cmp -s - "$work/input" || right="wrong output"
   verdict "$name" "$right"
-  plain_code=0
   local squeezed=$work/out/$name.checked
   cp "$squeezed" "$work/out/$name.squeezed"
   job "$name-d" -dc "$unthread" "$work/out/$name.squeezed"
@@ -218,29 +216,23 @@ run_pbzip2() {
 # 4 worker threads; the client of bench/real/client.py on loopback, same requests for both servers.
 run_memcached() {
   deb libevent && deb memcached && both memcached build_memcached libevent memcached || return 1
-  plain=$repo/bench/real/client.py checked=$repo/bench/real/client.py
   local server=memcached/memcached right=right
   timed "$work/out/memcached.plain" "$work/log/memcached.plain.err" \
-    python3 "$repo/bench/real/client.py" "$work/plain/memcached/$server" -u nobody -t 4 -m 64
+    python3 "$repo/bench/real/client.py" "$work/plain/memcached/$server" -u "$(id -un)" -t 4 -m 64
   before=$seconds
   [ "$code" = 0 ] || right="wrong output"
   timed "$work/out/memcached.checked" "$work/log/memcached.checked.err" \
     python3 "$repo/bench/real/client.py" footrace run --detector "$detector" --json "$work/out/memcached.json" \
-    "$work/checked/memcached/$server" -u nobody -t 4 -m 64
+    "$work/checked/memcached/$server" -u "$(id -un)" -t 4 -m 64
   after=$seconds
   [ "$code" = 0 ] || right="wrong output"
   verdict memcached "$right"
 }
-# Matching lines of a source tree, counted by file; order depends on the schedule.
+# Matching lines of a source tree; their order depends on the schedule.
 run_ripgrep() {
   crate ripgrep 15.2.0 && deb libzstd && both ripgrep build_ripgrep ripgrep || return 1
   plain=$(cargo_program "$work/plain/ripgrep/ripgrep" rg) checked=$(cargo_program "$work/checked/ripgrep/ripgrep" rg)
   search ripgrep -j4 --no-config -n 'size_t [a-z]+' "$work/src/libzstd"
-}
-run_fd() {
-  crate fd-find 10.5.0 && deb libzstd && both fd build_fd fd-find || return 1
-  plain=$(cargo_program "$work/plain/fd/fd-find" fd) checked=$(cargo_program "$work/checked/fd/fd-find" fd)
-  search fd -j4 -u '\.[ch]$' "$work/src"
 }
 search() {
   local name=$1 right=right
@@ -251,10 +243,10 @@ search() {
 }
 
 line program output plain checked ratio races
-for name in "${@:-pigz zstd xz pbzip2 memcached ripgrep fd}"; do
+for name in "${@:-pigz zstd xz pbzip2 memcached ripgrep}"; do
   for one in $name; do
     case $one in
-      pigz | zstd | xz | pbzip2 | memcached | ripgrep | fd) run_"$one" || { line "$one" "not built" - - - -; failed=1; } ;;
+      pigz | zstd | xz | pbzip2 | memcached | ripgrep) run_"$one" || { line "$one" "not built" - - - -; failed=1; } ;;
       *) echo "run.sh: unknown program $one" >&2; exit 2 ;;
     esac
   done

@@ -11,6 +11,7 @@ mod collect;
 mod finding;
 pub mod json;
 mod run;
+mod signals;
 mod suppress;
 mod symbols;
 mod text;

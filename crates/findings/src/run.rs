@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use crate::collect::Collector;
+use crate::signals::Signals;
 use crate::suppress::Suppressions;
 use crate::{json, text};
 
@@ -125,6 +126,7 @@ fn watch(
     collector: &mut Collector,
     records: &Path,
     output: &Output<'_>,
+    signals: &Signals,
     halt: bool,
 ) -> Result<ExitStatus, String> {
     let mut pause = Duration::from_millis(1);
@@ -137,6 +139,7 @@ fn watch(
         if let Some(status) = ended {
             return Ok(status);
         }
+        signals.pass_on(child);
         if halt && !collector.findings().is_empty() {
             let _ = child.kill();
         }
@@ -154,6 +157,7 @@ pub fn run(options: &Options) -> Result<i32, String> {
     };
     let suppressions = Suppressions::read(options.suppressions.as_deref())?;
     let scratch = Scratch::new()?;
+    let signals = Signals::hold()?;
     let mut child = Command::new(program)
         .args(arguments)
         .env("FOOTRACE_OPTIONS", environment(options, &scratch.0)?)
@@ -170,7 +174,14 @@ pub fn run(options: &Options) -> Result<i32, String> {
         color: options.log_path.is_none() && std::io::stderr().is_terminal(),
     };
     let halt = options.halt_on_error && options.suppressions.is_some();
-    let status = watch(&mut child, &mut collector, &scratch.0, &output, halt)?;
+    let status = watch(
+        &mut child,
+        &mut collector,
+        &scratch.0,
+        &output,
+        &signals,
+        halt,
+    )?;
     for problem in collector.problems() {
         eprintln!("footrace: warning: {problem}");
     }
