@@ -1,5 +1,5 @@
 //! Runs cargo in the workspace.
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The root of the sources.
