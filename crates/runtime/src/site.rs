@@ -124,14 +124,6 @@ fn place_site(place: Place) -> Site {
     Site(PLACES.number(hash, place))
 }
 
-/// A site of a stack without locks, for events that the runtime makes up.
-pub fn bare(stack: StackId) -> Site {
-    place_site(Place {
-        stack,
-        locks: LockSetId(0),
-    })
-}
-
 const CACHE: usize = 256;
 
 /// What a thread remembers of the keys it met last.

@@ -72,19 +72,6 @@ pub fn write_all(fd: i32, mut bytes: &[u8]) -> bool {
     true
 }
 
-/// Reads from `fd` at its position; 0 at the end or on an error.
-pub fn read(fd: i32, into: &mut [u8]) -> usize {
-    loop {
-        let args = [fd as usize, into.as_mut_ptr() as usize, into.len(), 0, 0, 0];
-        // SAFETY: the kernel writes into `into` only.
-        match unsafe { syscall(libc::SYS_read, args) } {
-            Ok(n) => return n,
-            Err(Errno(libc::EINTR)) => {}
-            Err(_) => return 0,
-        }
-    }
-}
-
 /// Opens the file at a NUL-terminated path.
 pub fn open(path: &core::ffi::CStr, flags: i32, mode: u32) -> Result<i32> {
     let args = [
