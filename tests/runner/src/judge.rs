@@ -1,7 +1,7 @@
 //! Runs one program under one tool and says whether all is as it should be.
 
 use crate::golden;
-use crate::program::{Program, TsanVerdict, Verdict};
+use crate::program::{Language, Program, TsanVerdict, Verdict};
 use crate::tool::{Places, Tool, build, execute};
 use crate::{footrace, tsan};
 use std::fs;
@@ -155,7 +155,9 @@ fn footrace_once(
     if ended.code() != Some(code) {
         return Err(said(format!("exit code {code} expected")));
     }
-    if expected.is_empty() {
+    // Which functions of its dependencies a cargo project's threads pass through depends on their version
+    // and on the schedule: there the pairs of lines, judged above, are the verdict.
+    if expected.is_empty() || program.language == Language::Cargo {
         return Ok(Outcome::Passed);
     }
     compare(program, detector, options, places, &ended.stderr)
