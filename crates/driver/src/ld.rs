@@ -130,6 +130,9 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     let mut plugin = OsString::from("--load-pass-plugin=");
     plugin.push(layout.plugin()?);
     arguments.push(plugin);
+    // As GNU ld, and before the user's arguments, which may say otherwise: version scripts name symbols that a
+    // configuration lacks (zlib's `configure` tries its script on a library of one function).
+    arguments.push("--undefined-version".into());
     if std::env::var_os(settings::VERIFY).is_none() {
         arguments.push("--disable-verify".into());
     }

@@ -293,3 +293,32 @@ fn counts_are_printed() {
         said_by(&output)
     );
 }
+
+/// Links a library whose version script names a function that is not there.
+fn with_missing_version(root: &Path, more: &[&str]) -> Output {
+    let flags = ["-shared", "-fPIC", "-Wl,--version-script,l.map"];
+    let files = ["l.c", "-o", "l.so"];
+    let arguments: Vec<&str> = flags.iter().chain(more).chain(&files).copied().collect();
+    run(
+        root,
+        tool("footrace-cc").to_str().expect("a path"),
+        &arguments,
+    )
+}
+
+#[test]
+#[ignore = "needs cargo xtask dist"]
+fn version_scripts_may_name_what_is_not_there() {
+    let root = projects("version");
+    std::fs::write(root.join("l.c"), "int here(void) { return 1; }\n").expect("a file");
+    std::fs::write(
+        root.join("l.map"),
+        "V1 { global: here; gone; local: *; };\n",
+    )
+    .expect("a file");
+    let lenient = with_missing_version(&root, &[]);
+    assert!(lenient.status.success(), "{}", said_by(&lenient));
+    let strict = with_missing_version(&root, &["-Wl,--no-undefined-version"]);
+    assert!(!strict.status.success(), "the user's choice counts");
+    assert!(said_by(&strict).contains("gone"), "{}", said_by(&strict));
+}
