@@ -217,7 +217,9 @@ impl Records {
         let Ok(path) = CString::new(self.path.as_str()) else {
             return false;
         };
-        let mut flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC;
+        // The name can be guessed and the directory may be everybody's: a link in its place is not followed.
+        let mut flags =
+            libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         if first {
             // A process of long ago may have had our number.
             flags |= libc::O_TRUNC;
