@@ -1,6 +1,9 @@
 //! SlimState and its variants against the definition: the same racy bytes, and each race they report is one, on
 //! all of its bytes, with its own two sites, though it is found later than it happened.
 
+mod common;
+
+use common::cases;
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::replay::Replay;
@@ -125,19 +128,7 @@ fn any_wrong(events: &[Event]) -> Option<String> {
 }
 
 fn check(events: &[Event]) {
-    if any_wrong(events).is_some() {
-        let small = r#gen::shrink(events, |events| any_wrong(events).is_some());
-        panic!("{}\n{small:#?}", any_wrong(&small).unwrap_or_default());
-    }
-}
-
-/// How many random traces: `FOOTRACE_LONG=1` for all of them.
-fn cases(short: u64, long: u64) -> u64 {
-    if std::env::var_os("FOOTRACE_LONG").is_some() {
-        long
-    } else {
-        short
-    }
+    common::check(events, any_wrong);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! between them. Two accesses of different threads race if and only if they conflict and are of the same round. So the oracle can judge
 //! any one order, and every schedule must give its verdict.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::sync::{Barrier, Mutex};
 
@@ -237,11 +239,7 @@ fn parallel<F: Footprint + 'static, P: Partition + 'static>(
 }
 
 fn check<F: Footprint + 'static, P: Partition + 'static>(name: &str, programs: u64) {
-    let factor = if std::env::var_os("FOOTRACE_LONG").is_some() {
-        20
-    } else {
-        1
-    };
+    let factor = common::cases(1, 20);
     engine::set_yield(std::thread::yield_now);
     let mut with_races = 0;
     for seed in 0..programs * factor {

@@ -1,4 +1,4 @@
-//! What the tests of filters and samplers share.
+//! What the engine's tests share.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use engine::detector::{Access, AtomicOp, Counters, Detector, Hint, Race, Sink, SyncOp};
@@ -88,6 +88,14 @@ pub(crate) fn filter<D: Detector>(events: &[Event], make: impl FnOnce(Recorder) 
 pub(crate) fn without(events: &[Event], dropped: &[usize]) -> Vec<Event> {
     let kept = |i: &usize| !dropped.contains(i);
     (0..events.len()).filter(kept).map(|i| events[i]).collect()
+}
+
+/// Shows what `wrong` finds in a trace, on the smallest part of the trace in which it still finds something.
+pub(crate) fn check(events: &[Event], wrong: impl Fn(&[Event]) -> Option<String>) {
+    if wrong(events).is_some() {
+        let small = oracle::r#gen::shrink(events, |events| wrong(events).is_some());
+        panic!("{}\n{small:#?}", wrong(&small).unwrap_or_default());
+    }
 }
 
 /// How many traces to try: `FOOTRACE_LONG=1` for all of them.
