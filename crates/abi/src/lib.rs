@@ -44,6 +44,9 @@ pub const CONTEXT: &str = "__footrace_context";
 /// `fn() -> *const Block`, for the hot checks only: the pass puts the address of [`OWN_BLOCK`] in its place.
 pub const OWN: &str = "__footrace_own";
 
+/// What the names of functions in `footrace_hot.bc` begin with that stay functions: quick tests too large to inline. They call nothing.
+pub const QUICK: &str = "__footrace_quick_";
+
 /// The thread's own block of the runtime (thread-local, initial-exec).
 pub const OWN_BLOCK: &str = "__footrace_tls";
 
@@ -138,8 +141,13 @@ pub const FUNCTIONS: &[Function] = &[
     hot("__footrace_write8", &[Ptr]),
     hot("__footrace_write16", &[Ptr]),
     // Any address, any number of bytes (also 0).
-    cold("__footrace_read_range", &[Ptr, I64]),
-    cold("__footrace_write_range", &[Ptr, I64]),
+    hot("__footrace_read_range", &[Ptr, I64]),
+    hot("__footrace_write_range", &[Ptr, I64]),
+    // `count` elements (also 0) of `elem` bytes each, `stride` bytes from one to the next, upwards from the
+    // lowest one at the address. Strides are never negative: whoever walks down passes the lowest address.
+    // Elements may overlap (`stride < elem`) and need no alignment.
+    cold("__footrace_read_strided", &[Ptr, I32, I64, I64]),
+    cold("__footrace_write_strided", &[Ptr, I32, I64, I64]),
     // Masked vectors: lane `i` of `lane` bytes is accessed if bit `i` is set.
     cold("__footrace_read_masked", &[Ptr, I32, I64]),
     cold("__footrace_write_masked", &[Ptr, I32, I64]),

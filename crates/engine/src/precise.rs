@@ -336,6 +336,12 @@ impl<R: Rule> Shadow<R> {
         self.memory.location(addr)
     }
 
+    /// The same if its page is split: then that stays where it is.
+    #[inline]
+    pub fn split_location(&self, addr: Addr) -> Option<&Location> {
+        Some(&self.memory.page(addr)?[word_of(addr)])
+    }
+
     fn work<'a>(
         &'a self,
         order: &'a HappensBefore,

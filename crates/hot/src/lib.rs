@@ -66,6 +66,45 @@ fn check(address: *const u8, kind: AccessKind, size: u32) -> bool {
     is_redundant(block, address, kind, mask)
 }
 
+/// The same for `bytes` bytes at `address`, if they are in one page; else false.
+#[inline(always)]
+fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool {
+    let Some(rest) = (bytes as usize).checked_sub(1) else {
+        return true;
+    };
+    let first = address as usize;
+    if rest > (1 << PAGE_SHIFT) - 1 - first % (1 << PAGE_SHIFT) {
+        return false;
+    }
+    let last = first + rest;
+    let block = block();
+    let page = first >> PAGE_SHIFT;
+    let entry = &block.cache[page % CACHE];
+    if load(&entry.page) != page {
+        return false;
+    }
+    let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
+    let cells = load(&entry.cells) as *const Location;
+    let mut mask = 0xFF << (first % 8);
+    let mut word = (first >> 3) % PAGE_WORDS;
+    let end = (last >> 3) % PAGE_WORDS;
+    loop {
+        if word == end {
+            mask &= 0xFF >> (7 - last % 8);
+        }
+        let location = cells.wrapping_add(word);
+        // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
+        if !unsafe { &*location }.is_redundant(epoch, kind, mask) {
+            return false;
+        }
+        if word == end {
+            return true;
+        }
+        mask = 0xFF;
+        word += 1;
+    }
+}
+
 const _: () =
     assert!(size_of::<Cell>() == 8 && size_of::<Location>() == 2 * size_of::<AtomicU64>());
 
@@ -100,4 +139,33 @@ checks! {
     4 __footrace_read4 __footrace_read4_slow __footrace_write4 __footrace_write4_slow;
     8 __footrace_read8 __footrace_read8_slow __footrace_write8 __footrace_write8_slow;
     16 __footrace_read16 __footrace_read16_slow __footrace_write16 __footrace_write16_slow;
+}
+
+/// The quick test of a range is a function of the module, not inlined ([`abi::QUICK`]): a range is checked where a loop was, and a call costs less than
+/// this much code at each of them.
+macro_rules! ranges {
+    ($($name:ident $quick:ident $slow:ident $kind:ident;)*) => {
+        unsafe extern "C" {$(
+            fn $slow(address: *const u8, bytes: u64);
+        )*}
+        $(
+            #[cfg_attr(footrace_image, unsafe(no_mangle))]
+            #[inline(never)]
+            extern "C" fn $quick(address: *const u8, bytes: u64) -> bool {
+                is_range_redundant(address, bytes, AccessKind::$kind)
+            }
+            #[cfg_attr(footrace_image, unsafe(no_mangle))]
+            unsafe extern "C" fn $name(address: *const u8, bytes: u64) {
+                if !$quick(address, bytes) {
+                    // SAFETY: the runtime's, for any address.
+                    unsafe { $slow(address, bytes) };
+                }
+            }
+        )*
+    };
+}
+
+ranges! {
+    __footrace_read_range __footrace_quick_read_range __footrace_read_range_slow Read;
+    __footrace_write_range __footrace_quick_write_range __footrace_write_range_slow Write;
 }

@@ -121,10 +121,11 @@ fn first_after_allocas(entry: Block) -> Option<Value> {
         .find(|instruction| !instruction.is_alloca())
 }
 
-/// A call that leaves the function: no intrinsic, no inline assembly.
+/// A call that leaves the function: no intrinsic, no inline assembly, no quick test.
 fn is_real_call(instruction: Value) -> bool {
+    let is_leaf = |name: String| name.starts_with("llvm.") || name.starts_with(abi::QUICK);
     instruction.callee().is_some_and(|callee| {
-        !(callee.is_inline_asm() || callee.is_function() && callee.name().starts_with("llvm."))
+        !(callee.is_inline_asm() || callee.is_function() && is_leaf(callee.name()))
     })
 }
 

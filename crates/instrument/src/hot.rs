@@ -6,8 +6,8 @@
 use crate::llvm::{Linkage, Module, Value};
 use crate::options::Options;
 
-/// Links the bitcode file. What it defines of the ABI becomes part of this module and is always inlined;
-/// without the file those functions are the runtime's.
+/// Links the bitcode file. What it defines of the ABI becomes part of this module and is always inlined, except for
+/// [`abi::QUICK`] functions; without the file those functions are the runtime's.
 pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     let Some(path) = &options.hot else {
         return Ok(());
@@ -23,9 +23,12 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
         function.set_linkage(Linkage::LLVMInternalLinkage);
         // The declaration spoke for the runtime's function.
         for attribute in ["noinline", "optnone", "memory", "nocallback", "nofree"] {
-            function.remove_attribute(attribute);
+            if !name.starts_with(abi::QUICK) {
+                function.remove_attribute(attribute);
+            }
         }
         if name.starts_with(crate::PREFIX)
+            && !name.starts_with(abi::QUICK)
             && let Some(attribute) = always
         {
             function.add_attribute(attribute);
@@ -37,7 +40,9 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
                 };
                 if callee.name() == abi::OWN {
                     instruction.replace_by(own_block(module));
-                } else if callee.name().starts_with(crate::PREFIX) {
+                } else if callee.name().starts_with(crate::PREFIX)
+                    && !callee.name().starts_with(abi::QUICK)
+                {
                     // The way out to the runtime: rarely taken, a direct call, with the line of the access
                     // that it was inlined for.
                     cold.into_iter().for_each(|a| callee.add_attribute(a));

@@ -145,12 +145,12 @@ detectors! {
 }
 
 impl Analysis {
-    /// The location of the word at `addr`, for detectors that the inlined checks know.
+    /// The location of the word at `addr` if it has one of its own, for detectors that the inlined checks know.
     #[inline]
     pub fn location(&self, addr: Addr) -> Option<&Location> {
         match self {
-            Analysis::FastTrack(detector) => detector.shadow().location(addr),
-            Analysis::Djit(detector) => detector.shadow().location(addr),
+            Analysis::FastTrack(detector) => detector.shadow().split_location(addr),
+            Analysis::Djit(detector) => detector.shadow().split_location(addr),
             _ => None,
         }
     }

@@ -21,13 +21,19 @@ fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
             site: thread.site(pc),
         };
         runtime.analysis.access(&mut thread.state, access);
-        let own = tls::own();
-        if !own.remembers(address as usize)
-            && let Some(location) = runtime.analysis.location(access.addr)
-        {
-            own.remember(address as usize, location);
-        }
+        remember(runtime, access.addr);
     });
+}
+
+/// Lets the inlined checks find the shadow of the page of `addr`, if it has one for each word.
+#[inline(always)]
+fn remember(runtime: &Runtime, addr: Addr) {
+    let own = tls::own();
+    if !own.remembers(addr.0 as usize)
+        && let Some(location) = runtime.analysis.location(addr)
+    {
+        own.remember(addr.0 as usize, location);
+    }
 }
 
 /// Checks an access of `bytes` bytes, for a thread that is inside already.
@@ -61,11 +67,12 @@ pub fn range_inside(
     };
     if first >= last {
         piece(start, end, 1);
-        return;
+    } else {
+        piece(start, first, 1);
+        piece(first, last, 8);
+        piece(last, end, 1);
     }
-    piece(start, first, 1);
-    piece(first, last, 8);
-    piece(last, end, 1);
+    remember(runtime, Addr(address));
 }
 
 /// Checks an access of `bytes` bytes at `address`.
@@ -107,14 +114,103 @@ words! {
     16 __footrace_read16 __footrace_read16_slow __footrace_write16 __footrace_write16_slow;
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __footrace_read_range(address: *const u8, bytes: u64) {
-    range(AccessKind::Read, address, bytes as usize, caller!());
+macro_rules! ranges {
+    ($($name:ident $slow:ident $kind:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $slow(address: *const u8, bytes: u64) {
+            range(AccessKind::$kind, address, bytes as usize, caller!());
+        }
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(address: *const u8, bytes: u64) {
+            range(AccessKind::$kind, address, bytes as usize, caller!());
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __footrace_write_range(address: *const u8, bytes: u64) {
-    range(AccessKind::Write, address, bytes as usize, caller!());
+ranges! {
+    __footrace_read_range __footrace_read_range_slow Read;
+    __footrace_write_range __footrace_write_range_slow Write;
+}
+
+/// Elements of `elem` bytes that are `stride` bytes apart, upwards.
+#[derive(Clone, Copy, Debug)]
+struct Strided {
+    address: u64,
+    elem: u64,
+    count: u64,
+    stride: u64,
+}
+
+impl Strided {
+    /// As few [`Elements`] as say the same: one for each part of an element that has a size the detectors know, or none if
+    /// there would be more of them than there are elements.
+    fn lanes(self) -> Option<impl Iterator<Item = Elements>> {
+        let unit = 1 << (self.address | self.elem | self.stride | 8).trailing_zeros();
+        let lanes = self.elem / unit;
+        // An end beyond the address space is cut off there, which is no memory.
+        let hi = (self.count - 1)
+            .saturating_mul(self.stride / unit)
+            .saturating_add(1);
+        (lanes <= self.count).then(move || {
+            (0..lanes).map(move |lane| Elements {
+                base: Addr(self.address.saturating_add(lane * unit)),
+                elem: unit as u8,
+                lo: 0,
+                hi,
+                stride: self.stride / unit,
+            })
+        })
+    }
+}
+
+fn strided(kind: AccessKind, strided: Strided, pc: usize) {
+    let Strided {
+        address,
+        elem,
+        count,
+        stride,
+    } = strided;
+    if elem == 0 || count == 0 {
+        return;
+    }
+    thread::with(|thread, runtime| {
+        if count == 1 || stride <= elem {
+            let bytes = (count - 1).saturating_mul(stride).saturating_add(elem);
+            range_inside(thread, runtime, kind, address, bytes, pc);
+        } else if let Some(lanes) = strided.lanes() {
+            if thread.ignore[kind as usize] == 0 {
+                let site = thread.site(pc);
+                lanes.for_each(|lane| runtime.analysis.range(&mut thread.state, kind, lane, site));
+            }
+        } else {
+            let mut at = Some(address);
+            for _ in 0..count {
+                let Some(start) = at else { break };
+                range_inside(thread, runtime, kind, start, elem, pc);
+                at = start.checked_add(stride);
+            }
+        }
+    });
+}
+
+macro_rules! strides {
+    ($($name:ident $kind:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(address: *const u8, elem: u32, count: u64, stride: u64) {
+            let elements = Strided {
+                address: address as u64,
+                elem: u64::from(elem),
+                count,
+                stride,
+            };
+            strided(AccessKind::$kind, elements, caller!());
+        }
+    )*};
+}
+
+strides! {
+    __footrace_read_strided Read;
+    __footrace_write_strided Write;
 }
 
 /// Lanes that are not masked out, neighbours together.
@@ -146,6 +242,44 @@ unsafe extern "C" fn __footrace_write_masked(address: *const u8, lane: u32, mask
 
 #[cfg(test)]
 mod tests {
+    use super::Strided;
+    use alloc::collections::BTreeSet;
+
+    #[test]
+    fn lanes_cover_the_bytes_of_all_elements() {
+        for address in 4096..4112u64 {
+            for elem in 1..20u64 {
+                for stride in elem + 1..40 {
+                    for count in [1, 2, 7, 30] {
+                        let strided = Strided {
+                            address,
+                            elem,
+                            count,
+                            stride,
+                        };
+                        let expected: BTreeSet<u64> = (0..count)
+                            .flat_map(|i| (0..elem).map(move |b| address + i * stride + b))
+                            .collect();
+                        let Some(lanes) = strided.lanes() else {
+                            assert!(elem > count);
+                            continue;
+                        };
+                        let covered: BTreeSet<u64> = lanes
+                            .flat_map(|lane| {
+                                assert!(matches!(lane.elem, 1 | 2 | 4 | 8));
+                                assert!(lane.base.0 % u64::from(lane.elem) == 0);
+                                lane.indices().flat_map(move |i| {
+                                    (0..u64::from(lane.elem)).map(move |b| lane.addr(i).0 + b)
+                                })
+                            })
+                            .collect();
+                        assert_eq!(covered, expected, "{strided:?}");
+                    }
+                }
+            }
+        }
+    }
+
     /// The ABI's table and what is defined here are one list; a quick path has a slow twin.
     #[test]
     fn every_function_of_the_abi_is_defined() {
