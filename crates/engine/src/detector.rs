@@ -116,6 +116,11 @@ pub trait Detector: Send + Sync {
         site: Site,
         races: Sink<'_>,
     );
+    /// `bytes` bytes become fresh without being a block that is used as a whole: a thread's stack, a range given back to
+    /// the system.
+    fn renew(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, races: Sink<'_>) {
+        self.alloc(thread, addr, 1, bytes, Site(0), races);
+    }
     /// A block of `bytes` bytes goes away: a write to all of it.
     fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>);
     /// An atomic access to memory. The caller guarantees that operations on one address are

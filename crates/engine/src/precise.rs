@@ -464,12 +464,42 @@ impl<R: Rule> Shadow<R> {
         work.bytes(addr, len, races);
     }
 
-    /// The bytes of `elements`, fresh until now, have the history that `from` has.
+    /// The bytes of `elements`, fresh until now, have the history that `from` has. Whole pages of them stay whole, and what
+    /// has no history stays untouched: an array that is about to be accessed in detail costs what is accessed of it.
     pub(crate) fn settle(&self, elements: Elements, from: &Location) {
         let history = from.history(self.depot());
+        if history.is_empty() {
+            return;
+        }
+        let plain = history.iter().all(|&(_, atomic)| !atomic);
+        let elem = u64::from(elements.elem);
+        if elements.stride > 1 || !plain {
+            return self.settle_words(elements, &history);
+        }
+        let start = elements.addr(elements.lo);
+        for span in Span::cut(start, elements.len() * elem) {
+            if span.len == PAGE_BYTES
+                && self.memory.page(span.addr).is_none()
+                && let Some(whole) = self.memory.whole(span.addr)
+                && whole.absorb_whole(self.depot(), &history)
+            {
+                continue;
+            }
+            let bytes = Elements {
+                base: span.addr,
+                elem: 1,
+                lo: 0,
+                hi: span.len,
+                stride: 1,
+            };
+            self.settle_words(bytes, &history);
+        }
+    }
+
+    fn settle_words(&self, elements: Elements, history: &[(Cell, bool)]) {
         words(elements, |word, mask| {
             if let Some(page) = self.memory.page(word).or_else(|| self.memory.split(word)) {
-                page[word_of(word)].absorb(self.depot(), &history, mask);
+                page[word_of(word)].absorb(self.depot(), history, mask);
             }
         });
     }

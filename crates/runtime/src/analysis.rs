@@ -91,6 +91,8 @@ macro_rules! detectors {
                 range(kind: AccessKind, elements: Elements, site: Site);
                 /// See [`Detector::alloc`].
                 alloc(addr: Addr, elem: u8, len: u64, site: Site);
+                /// See [`Detector::renew`].
+                renew(addr: Addr, bytes: u64);
                 /// See [`Detector::free`].
                 free(addr: Addr, bytes: u64, site: Site);
                 /// See [`Detector::atomic`].

@@ -347,6 +347,21 @@ impl Location {
         }
     }
 
+    /// As [`Location::absorb`], for a location that stands for a whole page and plain accesses. Returns false if the page was
+    /// split: nothing was done.
+    pub(crate) fn absorb_whole(&self, depot: &Depot, history: &[(Cell, bool)]) -> bool {
+        let first = self.lock();
+        let fresh = first.is_empty();
+        if !fresh {
+            debug_assert!(first == Cell::SPLIT, "the page was fresh");
+            self.unlock([first, Cell(self.cells[1].load(Ordering::Relaxed))]);
+            return false;
+        }
+        let flat: Vec<Cell> = history.iter().map(|&(cell, _)| cell).collect();
+        self.unlock(outside(depot, &flat));
+        true
+    }
+
     /// Swaps LOCKED into the first cell and returns what was there.
     #[inline]
     fn lock(&self) -> Cell {

@@ -313,6 +313,26 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         self.touch_array(thread, id, range, manner, site, races)
     }
 
+    /// `bytes` are fresh: an array if `shift` is given, else plain memory.
+    fn begin(
+        &self,
+        thread: &mut SlimThread<F>,
+        bytes: Range<u64>,
+        shift: Option<u8>,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let old = self.arrays.superseded(&bytes);
+        if old
+            .iter()
+            .any(|&id| self.arrays.get(id).flags() & SINGLES != 0)
+        {
+            self.flush(thread, races);
+        }
+        let ground = self.ground(&mut thread.base, &mut thread.tally, races);
+        self.arrays.alloc(bytes, shift, &old, site, &ground);
+    }
+
     /// Atomic objects in `bytes` are no more.
     fn overwrite(&self, bytes: &Range<u64>) {
         for span in Span::cut(Addr(bytes.start), bytes.end - bytes.start) {
@@ -446,13 +466,6 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         let unit = u64::from(elem.max(1));
         let end = addr.0.saturating_add(len.saturating_mul(unit));
         let bytes = addr.0..end;
-        let old = self.arrays.superseded(&bytes);
-        if old
-            .iter()
-            .any(|&id| self.arrays.get(id).flags() & SINGLES != 0)
-        {
-            self.flush(thread, races);
-        }
         let is_array = len >= self.small
             && !bytes.is_empty()
             && unit.is_power_of_two()
@@ -463,8 +476,12 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             *small = (small.0 + 1, small.1 + len);
         }
         let shift = is_array.then_some(unit.trailing_zeros() as u8);
-        let ground = self.ground(&mut thread.base, &mut thread.tally, races);
-        self.arrays.alloc(bytes, shift, &old, site, &ground);
+        self.begin(thread, bytes, shift, site, races);
+    }
+
+    fn renew(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, races: Sink<'_>) {
+        let bytes = addr.0..addr.0.saturating_add(bytes);
+        self.begin(thread, bytes, None, Site(0), races);
     }
 
     fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>) {

@@ -38,27 +38,26 @@ pub(crate) fn find(address: u64) -> Option<Mapping> {
 fn forget(start: usize, bytes: usize) {
     let bytes = bytes.next_multiple_of(PAGE);
     thread::with(|thread, runtime| {
-        let words = (bytes / 8) as u64;
-        let site = Site(0);
-        let start = Addr(start as u64);
         runtime
             .analysis
-            .alloc(&mut thread.state, start, 8, words, site);
+            .renew(&mut thread.state, Addr(start as u64), bytes as u64);
     });
 }
 
 fn mapped(start: Pointer, bytes: usize, pc: usize) -> Pointer {
     if start != FAILED {
-        if bytes <= LOOK {
-            forget(start as usize, bytes);
-        }
-        thread::with(|thread, _| {
+        thread::with(|thread, runtime| {
             let mapping = Mapping {
                 start: start as u64,
                 bytes: bytes as u64,
                 site: thread.site(pc),
                 thread: thread.tid,
             };
+            if bytes <= LOOK {
+                let words = (bytes.next_multiple_of(PAGE) / 8) as u64;
+                let (state, start) = (&mut thread.state, Addr(mapping.start));
+                runtime.analysis.alloc(state, start, 8, words, mapping.site);
+            }
             MAPPINGS.lock().insert(mapping.start, mapping);
         });
     }

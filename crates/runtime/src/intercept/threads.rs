@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use engine::SyncOp;
-use event::{Addr, Site, Tid};
+use event::{Addr, Tid};
 
 use super::writes;
 use crate::real::interceptors;
@@ -148,10 +148,10 @@ extern "C" fn birth(argument: *mut c_void) -> *mut c_void {
     if let (Some(stack), Some((thread, runtime))) = (own_stack(), thread::current()) {
         registry::update(tid, |info| info.stack = stack);
         // The memory may have been another thread's stack.
-        let words = (stack.1 - stack.0) / 8;
+        let bytes = stack.1 - stack.0;
         runtime
             .analysis
-            .alloc(&mut thread.state, Addr(stack.0), 8, words, Site(0));
+            .renew(&mut thread.state, Addr(stack.0), bytes);
     }
     own.leave();
     tls::set_context(FIRST_CONTEXT);
