@@ -1,4 +1,4 @@
-//! The detectors that can run in a program, behind one type: which one is chosen at start.
+//! What can run in a program, behind one type: which one is chosen at start. [`crate::detectors`] has the names for users.
 
 use engine::detector::{Access, AtomicOp};
 use engine::{Counters, Detector, SyncOp};
@@ -13,23 +13,7 @@ use crate::options::Options;
 use crate::thread::found;
 
 macro_rules! detectors {
-    ($($name:literal => $variant:ident($type:ty) = |$options:pat_param| $new:expr, placement $placement:literal;)*) => {
-        /// The names that `detector=` knows.
-        pub const NAMES: &[&str] = &[$($name),*];
-
-        /// The placement of checks that each detector needs: all accesses, or what its paper leaves.
-        pub fn placement(name: &str) -> &'static str {
-            match name {
-                $($name => $placement,)*
-                _ => "all",
-            }
-        }
-
-        /// The detector to use if the user names none: the first one for that placement.
-        pub fn default_for(place: &str) -> &'static str {
-            NAMES.iter().find(|name| placement(name) == place).unwrap_or(&"fasttrack")
-        }
-
+    ($($name:literal => $variant:ident($type:ty) = |$options:pat_param| $new:expr;)*) => {
         /// A detector.
         #[derive(Debug)]
         #[allow(missing_docs, clippy::large_enum_variant, reason = "there is one in a process")]
@@ -46,7 +30,7 @@ macro_rules! detectors {
         pub enum State { $($variant(<$type as Detector>::Thread)),* }
 
         impl Analysis {
-            /// The detector of that name.
+            /// The analysis of that name.
             pub fn new(name: &str, options: &Options) -> Option<Self> {
                 match name {
                     $($name => {
@@ -55,10 +39,6 @@ macro_rules! detectors {
                     })*
                     _ => None,
                 }
-            }
-            /// The detector's name.
-            pub fn name(&self) -> &'static str {
-                match self { $(Analysis::$variant(_) => $name),* }
             }
             /// See [`Detector::root`].
             pub fn root(&self, tid: Tid) -> State {
@@ -136,14 +116,14 @@ macro_rules! detectors {
 }
 
 detectors! {
-    "fasttrack" => FastTrack(engine::FastTrack) = |_| engine::FastTrack::default(), placement "all";
-    "djit" => Djit(engine::Djit) = |_| engine::Djit::default(), placement "all";
-    "slimstate" => SlimState(SlimState) = |_| SlimState::default(), placement "all";
+    "fasttrack" => FastTrack(engine::FastTrack) = |_| engine::FastTrack::default();
+    "djit" => Djit(engine::Djit) = |_| engine::Djit::default();
+    "slimstate" => SlimState(SlimState) = |_| SlimState::default();
     "rex" => Rex(Rex<engine::FastTrack, OwnThread>) =
-        |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Order)), placement "all";
+        |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Order));
     "rex-lockset" => RexLockset(Rex<engine::FastTrack, OwnThread>) =
-        |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Held)), placement "all";
-    "pacer" => Pacer(Pacer) = |options| Pacer::new(Some(options.rate), options.seed), placement "all";
+        |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Held));
+    "pacer" => Pacer(Pacer) = |options| Pacer::new(Some(options.rate), options.seed);
 }
 
 impl Analysis {

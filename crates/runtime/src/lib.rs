@@ -25,6 +25,7 @@ extern crate alloc;
 mod analysis;
 mod atomic;
 mod cancel;
+mod detectors;
 mod entry;
 mod heap;
 mod intercept;

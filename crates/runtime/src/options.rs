@@ -3,12 +3,12 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use crate::analysis;
+use crate::detectors;
 
 /// The choices, with their defaults.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
-    /// Which detector runs; empty: the first one that suits how the program was built.
+    /// Which detector runs; empty: the first one for the program's placement of checks.
     pub detector: String,
     /// End the process at the first race?
     pub halt_on_error: bool,
@@ -78,10 +78,10 @@ impl Options {
             last = None;
             match key {
                 "detector" => {
-                    if !analysis::NAMES.contains(&value) {
+                    if detectors::find(value).is_none() {
                         return Err(format!(
                             "detector must be one of {}, not `{value}`",
-                            analysis::NAMES.join(", ")
+                            detectors::names(None)
                         ));
                     }
                     options.detector = value.to_string();

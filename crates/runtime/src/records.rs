@@ -245,7 +245,7 @@ impl Records {
             let process = Block::Process(report::Process {
                 pid,
                 parent: sys::parent_pid(),
-                detector: runtime.analysis.name().to_string(),
+                detector: runtime.detector.name.to_string(),
                 executable: modules::executable(),
             });
             sys::write_all(self.fd, &process.to_bytes());

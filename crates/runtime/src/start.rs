@@ -6,7 +6,8 @@ use alloc::string::{String, ToString};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::analysis::{self, Analysis};
+use crate::analysis::Analysis;
+use crate::detectors::{self, Detector};
 use crate::options::Options;
 use crate::thread::{RUNTIME, Runtime, runtime};
 use crate::{intercept, modules, sys, thread, tls};
@@ -71,21 +72,23 @@ pub fn start() {
         Err(error) => sys::die(&format!("FOOTRACE_OPTIONS: {error}")),
     };
     let placement = modules::placement();
-    let name = if options.detector.is_empty() {
-        analysis::default_for(placement.as_deref().unwrap_or("all"))
-    } else {
-        options.detector.as_str()
-    };
-    check_placement(name, placement.as_deref());
-    let Some(analysis) = Analysis::new(name, &options) else {
-        sys::die(&format!("detector `{name}` is not part of this runtime"));
+    let detector = choose(&options.detector, placement.as_deref());
+    let Some(analysis) = Analysis::new(detector.analysis, &options) else {
+        sys::die(&format!(
+            "detector `{}` is not part of this runtime",
+            detector.name
+        ));
     };
     // SAFETY: a command without memory arguments.
     let _ = unsafe {
         let register = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED as usize;
         sys::syscall(libc::SYS_membarrier, [register, 0, 0, 0, 0, 0])
     };
-    let runtime = Box::new(Runtime { analysis, options });
+    let runtime = Box::new(Runtime {
+        detector,
+        analysis,
+        options,
+    });
     RUNTIME.store(Box::into_raw(runtime), Ordering::Release);
     own.depth.store(0, Ordering::Relaxed);
     intercept::threads::first_thread();
@@ -93,15 +96,35 @@ pub fn start() {
     intercept::exit::prepare();
 }
 
-/// Ends the process if the checks in it are not those that the detector needs.
-fn check_placement(detector: &str, placement: Option<&str>) {
-    let needed = analysis::placement(detector);
-    if let Some(placement) = placement
-        && placement != needed
-    {
+/// The detector that the user named, or the one for how the program's checks are placed. Ends the process if there is none.
+/// An executable without checks leaves the choice to the libraries that it loads.
+fn choose(name: &str, placement: Option<&str>) -> &'static Detector {
+    let built = placement.unwrap_or("all");
+    let chosen = if name.is_empty() {
+        detectors::default_for(built)
+    } else {
+        detectors::find(name)
+    };
+    let Some(detector) = chosen else {
         sys::die(&format!(
-            "detector `{detector}` needs checks placed as `{needed}`, but the program was linked with `{placement}`; \
-             link it again with -ffootrace={needed}, or choose another detector"
+            "no detector is made for checks placed as `{built}`; link the program again with -ffootrace=all"
+        ));
+    };
+    if let Some(placement) = placement {
+        check_placement(detector, placement);
+    }
+    detector
+}
+
+/// Ends the process if the checks in it are not those that the detector needs.
+fn check_placement(detector: &Detector, placement: &str) {
+    let needed = detector.placement;
+    if placement != needed {
+        let others = detectors::names(Some(placement));
+        sys::die(&format!(
+            "detector `{}` needs checks placed as `{needed}`, but the program was linked with `{placement}`; \
+             link it again with -ffootrace={needed}, or choose a detector for `{placement}`: {others}",
+            detector.name
         ));
     }
 }
@@ -127,8 +150,8 @@ unsafe extern "C" fn __footrace_init(note: *const c_char) {
             abi::VERSION
         ));
     }
-    if let Some(runtime) = runtime() {
-        check_placement(runtime.analysis.name(), field("placement"));
+    if let (Some(runtime), Some(placement)) = (runtime(), field("placement")) {
+        check_placement(runtime.detector, placement);
     }
     own.leave();
 }

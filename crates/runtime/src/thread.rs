@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use event::{Site, SyncId, Tid};
 
 use crate::analysis::{Analysis, State};
+use crate::detectors::Detector;
 use crate::options::Options;
 use crate::signal::Queue;
 use crate::site::{self, HeldLock, LockSetId, SiteCache, StackId};
@@ -15,7 +16,9 @@ use crate::{records, registry, tls};
 /// The one runtime of the process.
 #[derive(Debug)]
 pub struct Runtime {
-    /// The detector.
+    /// The detector by name.
+    pub detector: &'static Detector,
+    /// What runs.
     pub analysis: Analysis,
     /// The user's choices.
     pub options: Options,
