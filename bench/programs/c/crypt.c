@@ -104,9 +104,9 @@ static void decrypt(int thread) {
 int main(int argc, char **argv) {
   bench_arguments(argc, argv, 4000000);
   bench_size = bench_size / 8 * 8;
-  plain = bench_alloc(bench_size + 8);
-  secret = bench_alloc(bench_size + 8);
-  again = bench_alloc(bench_size + 8);
+  plain = bench_alloc(bench_size);
+  secret = bench_alloc(bench_size);
+  again = bench_alloc(bench_size);
   uint64_t seed = 1;
   for (long i = 0; i < bench_size; i++)
     plain[i] = (unsigned char)bench_random(&seed);

@@ -1,5 +1,5 @@
 // A ray tracer: 64 spheres, one light, shadows and reflections, an image of SIZE x SIZE pixels. Each thread renders every
-// n-th row and adds its pixels to one checksum, a whole number and so the same for any number of threads.
+// n-th row into an array of its own and adds its pixels to one checksum, a whole number and so the same for any number of threads.
 // Default 300; large: 1000 (work grows, memory does not).
 // Seeded race: the checksum is updated without the lock.
 #include "bench.h"
@@ -25,7 +25,7 @@ enum { SPHERES = 64, DEPTH = 4 };
 static struct sphere *spheres[SPHERES];
 static vector light = {100, 100, -50};
 static long checksum;
-static int *pixels;
+static int *pixels[256];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static vector add(vector a, double s, vector b) { return (vector){a.x + s * b.x, a.y + s * b.y, a.z + s * b.z}; }
@@ -75,13 +75,14 @@ static vector trace(vector from, vector direction, int depth) {
 static int channel(double value) { return value > 1 ? 255 : (int)(value * 255); }
 
 static void work(int thread) {
-  long own = 0;
+  long own = 0, rows = (bench_size - thread + bench_threads - 1) / bench_threads;
+  int *next = pixels[thread] = bench_alloc((rows > 0 ? rows : 1) * bench_size * sizeof *next);
   for (long line = thread; line < bench_size; line += bench_threads)
     for (long column = 0; column < bench_size; column++) {
       double u = (column + 0.5) / bench_size - 0.5, v = 0.5 - (line + 0.5) / bench_size;
       vector colour = trace((vector){0, 0, -30}, unit((vector){u, v, 1}), 0);
       int red = channel(colour.x), green = channel(colour.y), blue = channel(colour.z);
-      pixels[line * bench_size + column] = red << 16 | green << 8 | blue;
+      *next++ = red << 16 | green << 8 | blue;
       own += red + green + blue;
     }
   if (!seeded_race)
@@ -93,7 +94,6 @@ static void work(int thread) {
 
 int main(int argc, char **argv) {
   bench_arguments(argc, argv, 300);
-  pixels = bench_alloc(bench_size * bench_size * sizeof *pixels);
   for (int i = 0; i < SPHERES; i++) {
     spheres[i] = bench_alloc(sizeof *spheres[i]);
     spheres[i]->centre = (vector){(i % 4 - 1.5) * 6, (i / 4 % 4 - 1.5) * 6, (i / 16 - 1.5) * 6};
@@ -103,8 +103,11 @@ int main(int argc, char **argv) {
   }
   bench_parallel(work);
   long sum = 0;
-  for (long i = 0; i < bench_size * bench_size; i++)
-    sum += (pixels[i] >> 16) + (pixels[i] >> 8 & 255) + (pixels[i] & 255);
+  for (long line = 0; line < bench_size; line++) {
+    const int *row = pixels[line % bench_threads] + line / bench_threads * bench_size;
+    for (long column = 0; column < bench_size; column++)
+      sum += (row[column] >> 16) + (row[column] >> 8 & 255) + (row[column] & 255);
+  }
   int right = sum == checksum && sum > 0;
   if (bench_size == 300)
     right &= sum == 6852544;

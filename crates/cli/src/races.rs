@@ -20,6 +20,9 @@ pub(crate) struct Run {
     /// Write reports to PATH.PID instead of standard error.
     #[arg(long, value_name = "PATH")]
     log_path: Option<PathBuf>,
+    /// Print what the detector did: rules, shadow memory, arrays by allocation site; also in the JSON.
+    #[arg(long)]
+    stats: bool,
     #[command(flatten)]
     common: Common,
     /// The program, built with footrace-cc, footrace-c++ or cargo footrace, and its arguments.
@@ -67,6 +70,7 @@ impl Run {
             suppressions: self.common.suppressions,
             halt_on_error: self.halt_on_error,
             log_path: self.log_path,
+            stats: self.stats,
             exit_code: i32::from(self.common.exit_code),
         };
         answer(findings::run(&options).map(|code| u8::try_from(code).unwrap_or(1)))

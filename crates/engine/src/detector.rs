@@ -141,6 +141,8 @@ pub trait Detector: Send + Sync {
     /// How blocks are or were shadowed, for statistics. Detectors with one location for each element
     /// have nothing to tell.
     fn shadow(&self, _f: &mut dyn FnMut(&BlockShadow)) {}
+    /// How many bytes the shadow takes, by what they are used for.
+    fn bytes(&self, _f: &mut dyn FnMut(&'static str, u64)) {}
 }
 
 /// How a block of memory is shadowed, or was at its end.

@@ -326,6 +326,13 @@ impl<R: Rule> Shadow<R> {
         }
     }
 
+    /// See [`Detector::bytes`].
+    pub(crate) fn bytes_used(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        let (split, whole) = self.memory.bytes();
+        f("locations by word", split);
+        f("locations by page", whole);
+    }
+
     /// Where extended locations are kept.
     pub fn depot(&self) -> &Depot {
         self.memory.depot()
@@ -651,6 +658,10 @@ impl<R: Rule> Detector for Precise<R> {
     ) {
         self.shadow
             .atomic(&self.order, thread, (addr, size), op, site, races);
+    }
+
+    fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        self.shadow.bytes_used(f);
     }
 
     fn sync(&self, thread: &mut PreciseThread, op: SyncOp, _races: Sink<'_>) {

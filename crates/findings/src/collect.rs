@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use report::{Block, Module, Process, Reader};
 
 use crate::finding::Finding;
+use crate::stats::Statistics;
 use crate::suppress::Suppressions;
 use crate::symbols::Symbols;
 
@@ -34,6 +35,7 @@ pub struct Collector {
     suppressions: Suppressions,
     findings: Vec<Finding>,
     suppressed: u64,
+    statistics: Vec<Statistics>,
     /// What could not be read.
     problems: Vec<String>,
 }
@@ -55,6 +57,11 @@ impl Collector {
     /// How many races were suppressed.
     pub fn suppressed(&self) -> u64 {
         self.suppressed
+    }
+
+    /// What the detectors did, one for each process that told.
+    pub fn statistics(&self) -> &[Statistics] {
+        &self.statistics
     }
 
     /// What could not be read, for the user.
@@ -95,6 +102,13 @@ impl Collector {
                 Err(error) => self.problems.push(format!("{}: {error}", path.display())),
                 Ok(Block::Process(process)) => source.process = Some(process),
                 Ok(Block::Modules(modules)) => source.modules = modules,
+                Ok(Block::Stats(stats)) => {
+                    if let Some(process) = &source.process {
+                        let (symbols, modules) = (&mut self.symbols, &source.modules);
+                        let statistics = Statistics::new(symbols, process, modules, stats);
+                        self.statistics.push(statistics);
+                    }
+                }
                 Ok(Block::End { code }) => source.code = Some(code),
                 Ok(Block::Repeat { number, times }) => {
                     let before = source.again.insert(number, times).unwrap_or(0);

@@ -3,13 +3,14 @@
 use event::AccessKind;
 use serde_json::{Value, json};
 
+use crate::Statistics;
 use crate::collect::Collector;
 use crate::finding::{Access, Finding, Frame, Memory};
 
 /// Changes when a field changes its meaning or goes away.
 pub const VERSION: u32 = 1;
 
-fn stack(frames: &[Frame]) -> Value {
+pub(crate) fn stack(frames: &[Frame]) -> Value {
     frames
         .iter()
         .map(|frame| {
@@ -108,6 +109,7 @@ pub fn all(collector: &Collector) -> Value {
         "races": collector.findings().iter().map(finding).collect::<Value>(),
         "suppressed": collector.suppressed(),
         "problems": collector.problems(),
+        "statistics": collector.statistics().iter().map(Statistics::json).collect::<Value>(),
     })
 }
 

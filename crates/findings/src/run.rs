@@ -27,6 +27,8 @@ pub struct Options {
     pub halt_on_error: bool,
     /// Reports go to `<path>.<pid>` instead of standard error.
     pub log_path: Option<PathBuf>,
+    /// Print what the detector did?
+    pub stats: bool,
     /// The exit code if races were found.
     pub exit_code: i32,
 }
@@ -79,6 +81,9 @@ fn environment(options: &Options, records: &Path) -> Result<OsString, String> {
     // With suppressions only we can tell which race is the first that counts.
     if options.halt_on_error && options.suppressions.is_none() {
         add("halt_on_error", "1");
+    }
+    if options.stats {
+        add("stats", "1");
     }
     let records = records
         .to_str()
@@ -184,6 +189,9 @@ pub fn run(options: &Options) -> Result<i32, String> {
     )?;
     for problem in collector.problems() {
         eprintln!("footrace: warning: {problem}");
+    }
+    for statistics in collector.statistics() {
+        eprintln!("footrace: {}", statistics.text());
     }
     summary(&collector, status);
     if let Some(path) = &options.json {

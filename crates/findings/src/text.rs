@@ -28,7 +28,7 @@ fn bytes(count: u64) -> String {
     }
 }
 
-fn line(frame: &Frame) -> String {
+pub(crate) fn line(frame: &Frame) -> String {
     match &frame.place {
         Some(place) => format!("{} at {}", frame.name(), at(place)),
         None if frame.function.is_some() => format!("{} in {}", frame.name(), frame.module_name()),

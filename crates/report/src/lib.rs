@@ -24,6 +24,11 @@
 //! .
 //! repeat <number> <times>                   seen again: the last one counts
 //! .
+//! stats                                     if the user asked for them
+//! count <name> <number>
+//! arrays <partition> <blocks> <elements> <locations>
+//! at <pc> …                                 where they were allocated
+//! .
 //! end <exit code>                           the process came to its end in an orderly way
 //! .
 //! ```
@@ -40,7 +45,9 @@ mod model;
 mod read;
 mod write;
 
-pub use model::{Access, Block, Location, Lock, Module, Process, Race, Stack, Thread};
+pub use model::{
+    Access, Arrays, Block, Location, Lock, Module, Process, Race, Stack, Stats, Thread,
+};
 pub use read::{BadRecord, Reader};
 
 /// The format's version, in the first line of every file.

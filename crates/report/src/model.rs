@@ -132,6 +132,30 @@ pub struct Race {
     pub location: Location,
 }
 
+/// Arrays allocated at one place whose shadows ended in partitions of one kind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arrays {
+    /// The paper's name for the partition, such as `BLOCK`.
+    pub partition: String,
+    /// How many arrays.
+    pub blocks: u64,
+    /// Their elements.
+    pub elements: u64,
+    /// Their shadow locations.
+    pub locations: u64,
+    /// Where they were allocated.
+    pub stack: Stack,
+}
+
+/// What the detector did, over all threads that ended.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Rules and how often each fired; bytes by what they are used for.
+    pub counts: Vec<(String, u64)>,
+    /// Compressed arrays, if the detector has such.
+    pub arrays: Vec<Arrays>,
+}
+
 /// What is written at once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Block {
@@ -148,6 +172,8 @@ pub enum Block {
         /// How often in all, beyond the first time.
         times: u64,
     },
+    /// What the detector did, if the user wants to know.
+    Stats(Stats),
     /// An orderly end.
     End {
         /// The exit code.

@@ -7,7 +7,9 @@ use core::fmt;
 use event::AccessKind;
 
 use crate::VERSION;
-use crate::model::{Access, Block, Location, Lock, Module, Process, Race, Stack, Thread};
+use crate::model::{
+    Access, Arrays, Block, Location, Lock, Module, Process, Race, Stack, Stats, Thread,
+};
 
 /// A line that is not what the format says.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -161,6 +163,8 @@ fn parse(lines: &mut Lines<'_>) -> Parsed<Block> {
             number: words.number()?,
             times: words.number()?,
         }
+    } else if lines.take("stats").is_some() {
+        Block::Stats(stats(lines)?)
     } else if let Some(mut words) = lines.take("end") {
         Block::End {
             code: words.number()?,
@@ -175,6 +179,23 @@ fn parse(lines: &mut Lines<'_>) -> Parsed<Block> {
         lines.next += 1;
         Err("the end of the block")
     }
+}
+
+fn stats(lines: &mut Lines<'_>) -> Parsed<Stats> {
+    let mut stats = Stats::default();
+    while let Some(mut words) = lines.take("count") {
+        stats.counts.push((words.string()?, words.number()?));
+    }
+    while let Some(mut words) = lines.take("arrays") {
+        stats.arrays.push(Arrays {
+            partition: words.string()?,
+            blocks: words.number()?,
+            elements: words.number()?,
+            locations: words.number()?,
+            stack: lines.stack()?,
+        });
+    }
+    Ok(stats)
 }
 
 fn process(lines: &mut Lines<'_>) -> Parsed<Process> {

@@ -152,6 +152,19 @@ impl fmt::Display for Block {
             }
             Block::Race(race) => write!(f, "{race}")?,
             Block::Repeat { number, times } => writeln!(f, "repeat {number} {times}")?,
+            Block::Stats(stats) => {
+                f.write_str("stats\n")?;
+                for (name, count) in &stats.counts {
+                    writeln!(f, "count {} {count}", Word(name))?;
+                }
+                for arrays in &stats.arrays {
+                    let partition = Word(&arrays.partition);
+                    let (blocks, elements) = (arrays.blocks, arrays.elements);
+                    let locations = arrays.locations;
+                    writeln!(f, "arrays {partition} {blocks} {elements} {locations}")?;
+                    write!(f, "{}", arrays.stack)?;
+                }
+            }
             Block::End { code } => writeln!(f, "end {code}")?,
         }
         f.write_str(".\n")

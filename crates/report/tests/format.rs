@@ -1,7 +1,9 @@
 //! What is written is read back; what is torn or damaged never takes the rest with it.
 
 use event::AccessKind;
-use report::{Access, Block, Location, Lock, Module, Process, Race, Reader, Stack, Thread};
+use report::{
+    Access, Arrays, Block, Location, Lock, Module, Process, Race, Reader, Stack, Stats, Thread,
+};
 
 fn blocks() -> Vec<Block> {
     let access = |kind, thread| Access {
@@ -51,6 +53,16 @@ fn blocks() -> Vec<Block> {
             number: 1,
             times: 3,
         },
+        Block::Stats(Stats {
+            counts: vec![("COARSE, f=<0:n-1:1> -> COARSE".into(), 3)],
+            arrays: vec![Arrays {
+                partition: "BLOCK".into(),
+                blocks: 2,
+                elements: 100,
+                locations: 10,
+                stack: Stack(vec![5]),
+            }],
+        }),
         Block::End { code: -1 },
     ]
 }

@@ -1,6 +1,6 @@
 //! What can run in a program, behind one type: which one is chosen at start. [`crate::detectors`] has the names for users.
 
-use engine::detector::{Access, AtomicOp};
+use engine::detector::{Access, AtomicOp, BlockShadow};
 use engine::{Counters, Detector, SyncOp};
 use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 
@@ -80,6 +80,17 @@ macro_rules! detectors {
                 /// See [`Detector::sync`].
                 sync(op: SyncOp);
             );
+        }
+
+        impl Analysis {
+            /// See [`Detector::shadow`].
+            pub fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
+                match self { $(Analysis::$variant(d) => Detector::shadow(d, f)),* }
+            }
+            /// See [`Detector::bytes`].
+            pub fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {
+                match self { $(Analysis::$variant(d) => d.bytes(f)),* }
+            }
         }
 
         impl State {

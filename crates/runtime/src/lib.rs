@@ -40,6 +40,7 @@ mod show;
 mod signal;
 mod site;
 mod start;
+mod stats;
 mod sys;
 mod table;
 mod thread;

@@ -108,16 +108,18 @@ pub struct Memory {
 }
 
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes mapped for the runtime now.
-pub fn mapped() -> usize {
-    MAPPED.load(Ordering::Relaxed)
+/// Bytes mapped for the runtime at any one time, at most.
+pub fn most_mapped() -> usize {
+    MOST.load(Ordering::Relaxed)
 }
 
 fn map_counted(bytes: usize) -> Option<*mut u8> {
     let got = sys::map(bytes);
     if got.is_some() {
-        MAPPED.fetch_add(bytes, Ordering::Relaxed);
+        let now = MAPPED.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        MOST.fetch_max(now, Ordering::Relaxed);
     }
     got
 }

@@ -274,6 +274,13 @@ impl Records {
     }
 }
 
+/// What the detector did.
+pub fn stats(stats: report::Stats) {
+    let mut records = RECORDS.lock();
+    records.write_modules();
+    records.write(&Block::Stats(stats));
+}
+
 /// The process ends with `code`: the exact counts.
 pub fn finish(code: i32) {
     RECORDS.lock().finish(code);

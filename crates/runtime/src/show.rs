@@ -5,7 +5,6 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::ffi::{c_char, c_int, c_void};
 
-use crate::analysis::State;
 use crate::{records, start, sys, thread};
 
 unsafe extern "C" {
@@ -76,16 +75,4 @@ fn spawn(words: &[&str]) -> Option<i32> {
     let ended = unsafe { waitpid(process, &raw mut status, 0) };
     (ended == process && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) != 127)
         .then(|| libc::WEXITSTATUS(status))
-}
-
-/// `stats=1`: how often each rule fired for the thread that ends the process.
-pub fn counters(state: &State) {
-    state.counters(&mut |rule, count| {
-        sys::write_all(2, format!("footrace: {rule} {count}\n").as_bytes());
-    });
-    let mapped = crate::memory::mapped();
-    sys::write_all(
-        2,
-        format!("footrace: runtime memory {mapped} bytes\n").as_bytes(),
-    );
 }

@@ -81,6 +81,11 @@ impl Memory {
         Some(Addr(split.min(whole >> 3 << 12)))
     }
 
+    /// Bytes of locations of words, and of whole pages. Neither is ever given back.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.split.bytes(), self.whole.bytes())
+    }
+
     /// The location of the word of `addr`, if something happened to its page.
     pub fn location(&self, addr: Addr) -> Option<&Location> {
         let page = match self.page(addr) {

@@ -97,6 +97,13 @@ impl<T: Default> Pages<T> {
         }
     }
 
+    /// Bytes of all touched pages.
+    pub(super) fn bytes(&self) -> u64 {
+        let mut pages = 0;
+        self.each(|_, _| pages += 1);
+        pages * size_of::<Page<T>>() as u64
+    }
+
     /// Calls `f` with each touched page and the address it stands for.
     pub fn each(&self, mut f: impl FnMut(Addr, &Page<T>)) {
         for (i, middles) in self.root.iter().enumerate() {

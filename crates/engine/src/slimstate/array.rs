@@ -123,6 +123,10 @@ impl<P: Partition> Body<P> {
     pub(super) fn singles(&self) -> u64 {
         self.partition.singles(self.n())
     }
+    /// How many locations it has for itself because its memory is another block's.
+    pub(super) fn own_locations(&self) -> u64 {
+        self.own.as_ref().map_or(0, |own| own.capacity() as u64)
+    }
     pub(super) fn is_fine(&self) -> bool {
         self.singles() == self.n()
     }

@@ -13,7 +13,7 @@ use super::stats::Retired;
 use crate::detector::BlockShadow;
 use crate::grow::Grow;
 use crate::lock::Lock;
-use crate::shadow::Depot;
+use crate::shadow::{Depot, Location};
 use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -270,6 +270,22 @@ impl<P: Partition> Arrays<P> {
         }
     }
 
+    /// Bytes in use now.
+    pub(super) fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        let used = self.used.load(Acquire);
+        let (mut locations, mut own) = (0, 0);
+        for number in 1..=used {
+            let body = self.entries.get(number).body.read();
+            locations += body.table.capacity() as u64;
+            own += body.own_locations();
+        }
+        let each = size_of::<Location>() as u64;
+        f("arrays", u64::from(used) * size_of::<Array<P>>() as u64);
+        f("locations of arrays", locations * each);
+        f("locations of blocks that are gone", own * each);
+        f("the directory of arrays", self.directory.bytes());
+    }
+
     /// Calls `f` with each array that lives, and with those of the past.
     pub(super) fn each(&self, f: &mut dyn FnMut(&BlockShadow)) {
         for number in 1..=self.used.load(Acquire) {
@@ -289,7 +305,7 @@ impl<P: Partition> Arrays<P> {
                 blocks,
                 elements,
                 locations: elements,
-                partition: "FINE".into(),
+                partition: "SMALL".into(),
                 freed: false,
             });
         }

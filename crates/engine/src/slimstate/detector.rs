@@ -534,6 +534,12 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
     fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
         self.arrays.each(f);
     }
+
+    fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        self.memory.bytes_used(f);
+        self.arrays.bytes(f);
+        f("lists of sites", self.lists.bytes());
+    }
 }
 
 /// First byte and one past the last of some elements.

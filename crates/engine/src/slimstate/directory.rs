@@ -258,6 +258,17 @@ impl Directory {
         number
     }
 
+    /// Bytes of its tables.
+    pub(super) fn bytes(&self) -> u64 {
+        let leaves: usize = self
+            .top
+            .iter()
+            .filter_map(|top| Some(top.get()?.iter().filter_map(OnceBox::get).count()))
+            .sum();
+        let mixed = self.unused.lock().0 as usize;
+        (size_of::<AtomicU32>() * (leaves * FAN + mixed * GRANULES)) as u64
+    }
+
     /// The arrays that own a granule of `bytes`, each at least once.
     pub(super) fn owners(&self, bytes: &Range<u64>, f: &mut dyn FnMut(ArrayId)) {
         let granules = granules_of(bytes);

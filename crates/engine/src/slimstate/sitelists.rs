@@ -73,6 +73,12 @@ impl SiteLists {
         Some(Site(LIST | number))
     }
 
+    /// Bytes in use.
+    pub(super) fn bytes(&self) -> u64 {
+        let each = |list: &Arc<List>| size_of::<List>() + size_of_val(&*list.segments);
+        self.lists.read().all.iter().map(each).sum::<usize>() as u64
+    }
+
     /// The site that touched the byte at `addr`, where its shadow says `site`.
     pub(super) fn resolve(&self, site: Site, addr: u64) -> Site {
         if site.0 & LIST == 0 {

@@ -64,7 +64,8 @@ fn finish(code: c_int) {
             own.set_thread(core::ptr::null_mut());
             own.ended.store(1, Ordering::Relaxed);
             if runtime.options.stats {
-                crate::show::counters(&thread.state);
+                crate::stats::add(&thread.state);
+                crate::stats::finish(&runtime.analysis);
             }
         }
         records::finish(code);

@@ -80,6 +80,7 @@ fn end() {
             runtime.analysis.sync(&mut thread.state, op);
         }
         runtime.analysis.end(&mut thread.state);
+        crate::stats::add(&thread.state);
         own.set_thread(core::ptr::null_mut());
         own.ended.store(1, Ordering::Relaxed);
         let thread: *mut Thread = thread;
@@ -367,5 +368,6 @@ extern "C" fn in_child() {
             runtime.analysis.join(&mut thread.state, &mut other.state);
         });
         crate::records::forked();
+        crate::stats::forked();
     });
 }

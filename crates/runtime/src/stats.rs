@@ -1,0 +1,88 @@
+//! `stats=1`: what the detector did, told at the end.
+//!
+//! A thread's counts are added up when it ends. Threads that still run when the process ends are not asked: they may be
+//! counting.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use report::Stack;
+
+use crate::analysis::{Analysis, State};
+use crate::lock::Spin;
+use crate::{memory, records, site};
+
+/// Allocation sites that are told apart, by number of elements; the others are added up.
+const SITES: usize = 32;
+
+static COUNTS: Spin<Vec<(&'static str, u64)>> = Spin::new(Vec::new());
+
+/// A thread has ended.
+pub fn add(state: &State) {
+    let mut all = COUNTS.lock();
+    let mut at = 0;
+    state.counters(&mut |rule, count| {
+        // All threads of a detector name the same rules in the same order.
+        match all.get_mut(at) {
+            Some((name, sum)) if *name == rule => *sum += count,
+            _ => all.push((rule, count)),
+        }
+        at += 1;
+    });
+}
+
+/// In the child of a fork: what the parent did is the parent's.
+pub fn forked() {
+    COUNTS.lock().clear();
+}
+
+fn arrays(analysis: &Analysis) -> Vec<report::Arrays> {
+    let mut sums: BTreeMap<(u32, String), (u64, u64, u64)> = BTreeMap::new();
+    analysis.shadow(&mut |block| {
+        let kind = block.partition.split('(').next().unwrap_or_default();
+        let key = (site::stack_of(block.site).0, kind.to_string());
+        let sum = sums.entry(key).or_default();
+        *sum = (
+            sum.0 + block.blocks,
+            sum.1 + block.elements,
+            sum.2 + block.locations,
+        );
+    });
+    let mut all: Vec<_> = sums.into_iter().collect();
+    all.sort_by_key(|&(_, (_, elements, _))| core::cmp::Reverse(elements));
+    let mut rest: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+    for ((_, kind), (blocks, elements, locations)) in all.drain(SITES.min(all.len())..) {
+        let sum = rest.entry(kind).or_default();
+        *sum = (sum.0 + blocks, sum.1 + elements, sum.2 + locations);
+    }
+    let others = rest.into_iter().map(|(kind, sum)| ((0, kind), sum));
+    let all = all.into_iter().chain(others);
+    let describe = |((stack, partition), (blocks, elements, locations))| report::Arrays {
+        partition,
+        blocks,
+        elements,
+        locations,
+        stack: Stack(site::frames(site::StackId(stack))),
+    };
+    all.map(describe).collect()
+}
+
+/// The process ends: everything into the records.
+pub fn finish(analysis: &Analysis) {
+    let mut stats = report::Stats::default();
+    for (rule, count) in COUNTS.lock().iter() {
+        stats.counts.push((rule.to_string(), *count));
+    }
+    analysis.bytes(&mut |what, bytes| {
+        stats
+            .counts
+            .push((alloc::format!("bytes of {what}"), bytes));
+    });
+    let most = memory::most_mapped() as u64;
+    stats
+        .counts
+        .push(("bytes of the runtime, at most".to_string(), most));
+    stats.arrays = arrays(analysis);
+    records::stats(stats);
+}
