@@ -127,10 +127,13 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
         let end = 'trace: loop {
             // Nearly all events of a long trace.
             while let Some(plain) = reader.next_plain() {
-                if !checker.goes_on(plain.thread)
-                    && let Err(malformed) = checker.step(&plain.into())
-                {
-                    break 'trace Err(malformed_at(reader, &malformed));
+                if !checker.goes_on(plain.thread) {
+                    if let Err(malformed) = checker.step(&plain.into()) {
+                        break 'trace Err(malformed_at(reader, &malformed));
+                    }
+                    if !replay.meet(plain.thread) {
+                        break 'trace Err(exhausted_at(reader));
+                    }
                 }
                 let access = Access {
                     kind: plain.kind,
@@ -154,7 +157,13 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
                 Ok(Outcome::Plain) if marks || !is_mark(&event) => {
                     let at = reader.position();
                     accesses += accesses_of(&event);
+                    if !replay.meet(event.thread) {
+                        break Err(exhausted_at(reader));
+                    }
                     replay.step(&event, &mut |race: &Race| findings.add(race, at));
+                    if replay.detector().exhausted() {
+                        break Err(exhausted_at(reader));
+                    }
                 }
                 Ok(_) => {}
                 Err(malformed) => break Err(malformed_at(reader, &malformed)),
@@ -162,7 +171,10 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
             events += 1;
         };
         let at = reader.position();
-        replay.finish(&mut |race: &Race| findings.add(race, at));
+        // Of a thread too many nothing is known.
+        if !replay.detector().exhausted() {
+            replay.finish(&mut |race: &Race| findings.add(race, at));
+        }
         let stats = stats(&replay, accesses, reader.names());
         FirstPass {
             findings,
@@ -179,6 +191,18 @@ fn malformed_at<R: BufRead>(reader: &Reader<R>, malformed: &Malformed) -> Error 
         place: reader.place(),
         what: malformed.what.to_string(),
         expected: malformed.what.expected().to_string(),
+    }
+}
+
+#[cold]
+fn exhausted_at<R: BufRead>(reader: &Reader<R>) -> Error {
+    let most = engine::Limits::CELL.slots;
+    Error::Bad {
+        place: reader.place(),
+        what: format!("this thread is one of more than {most} that are not known to have ended"),
+        expected: format!(
+            "at most {most} threads at a time: `join` those that ended before forking more"
+        ),
     }
 }
 

@@ -192,3 +192,34 @@ fn generated_traces_of_known_programs_do_not_race() {
         }
     }
 }
+
+/// Nobody can tell that many threads apart: the races until then, an error that says where, and no panic.
+#[test]
+fn too_many_threads_are_an_error() {
+    let mut trace = String::from("T0|w(x)|1\nT1|w(x)|2\n");
+    for thread in 2..65_540 {
+        trace.push_str(&format!("T{thread}|w(y{thread})|3\n"));
+    }
+    let file = Temporary::new("threads.std", trace.as_bytes());
+    for detector in ["fasttrack", "slimstate", "pacer"] {
+        let output = footrace(&["analyze", "--detector", detector, file.path()]);
+        assert_eq!(code(&output), 2);
+        assert!(
+            out(&output).contains("1 data race, on 1 location"),
+            "{}",
+            out(&output)
+        );
+        let message = err(&output);
+        assert!(message.contains("65537:8"), "{message}");
+        assert!(message.contains("more than 65536"), "{message}");
+    }
+    // Joined threads make room.
+    let mut trace = String::new();
+    for thread in 1..70_000 {
+        trace.push_str(&format!(
+            "T0|fork(T{thread})|1\nT{thread}|w(x)|2\nT0|join(T{thread})|3\n"
+        ));
+    }
+    let file = Temporary::new("joined.std", trace.as_bytes());
+    assert_eq!(code(&footrace(&["analyze", file.path()])), 0);
+}

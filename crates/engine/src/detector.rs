@@ -138,6 +138,8 @@ pub trait Detector: Send + Sync {
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>);
     /// Events that only some detectors look at; the others ignore them.
     fn hint(&self, _thread: &mut Self::Thread, _hint: Hint) {}
+    /// Were there more threads at a time than can be told apart? Then what the detector says since is worth nothing.
+    fn exhausted(&self) -> bool;
     /// How blocks are or were shadowed, for statistics. Detectors with one location for each element
     /// have nothing to tell.
     fn shadow(&self, _f: &mut dyn FnMut(&BlockShadow)) {}

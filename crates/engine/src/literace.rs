@@ -236,6 +236,10 @@ impl<D: Detector> Detector for LiteRace<D> {
         self.inner.sync(&mut thread.inner, op, races);
     }
 
+    fn exhausted(&self) -> bool {
+        self.inner.exhausted()
+    }
+
     fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
         self.inner.shadow(f);
     }

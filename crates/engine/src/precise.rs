@@ -667,4 +667,8 @@ impl<R: Rule> Detector for Precise<R> {
     fn sync(&self, thread: &mut PreciseThread, op: SyncOp, _races: Sink<'_>) {
         self.order.sync(&mut thread.clock, op);
     }
+
+    fn exhausted(&self) -> bool {
+        self.order.slots().exhausted()
+    }
 }

@@ -46,6 +46,13 @@ impl<D: Detector> Replay<D> {
         }
     }
 
+    /// From now on the thread is there, if it was not. False if that is one thread too many, and the detector
+    /// [exhausted](Detector::exhausted).
+    pub fn meet(&mut self, thread: Tid) -> bool {
+        self.ensure(thread);
+        !self.detector.exhausted()
+    }
+
     /// The next event, a plain access. The same as [`step`](Self::step), quickly.
     #[inline(always)]
     pub fn access(&mut self, thread: Tid, access: Access, races: &mut dyn FnMut(&Race)) {

@@ -10,6 +10,7 @@ use engine::shadow::{Epoch, Location};
 use engine::slimstate::SlimState;
 
 use crate::options::Options;
+use crate::sys;
 use crate::thread::found;
 
 macro_rules! detectors {
@@ -42,13 +43,20 @@ macro_rules! detectors {
             }
             /// See [`Detector::root`].
             pub fn root(&self, tid: Tid) -> State {
-                match self { $(Analysis::$variant(d) => State::$variant(d.root(tid))),* }
+                match self { $(Analysis::$variant(d) => {
+                    let root = d.root(tid);
+                    live_on(d);
+                    State::$variant(root)
+                }),* }
             }
             /// See [`Detector::fork`].
             pub fn fork(&self, parent: &mut State, tid: Tid) -> State {
                 match (self, parent) {
-                    $((Analysis::$variant(d), State::$variant(p)) =>
-                        State::$variant(d.fork(p, tid, &mut found)),)*
+                    $((Analysis::$variant(d), State::$variant(p)) => {
+                        let child = d.fork(p, tid, &mut found);
+                        live_on(d);
+                        State::$variant(child)
+                    })*
                     #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
                     _ => self.root(tid),
                 }
@@ -135,6 +143,16 @@ detectors! {
     "rex-lockset" => RexLockset(Rex<engine::FastTrack, OwnThread>) =
         |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Held));
     "pacer" => Pacer(Pacer) = |options| Pacer::new(Some(options.rate), options.seed);
+}
+
+/// A thread was made: if that was one too many, the process ends, rather than say what is not so.
+fn live_on(detector: &impl Detector) {
+    if detector.exhausted() {
+        sys::die(&alloc::format!(
+            "more than {} threads are alive, or ended without anybody waiting for them; no more can be told apart",
+            engine::Limits::CELL.slots
+        ));
+    }
 }
 
 impl Analysis {

@@ -8,6 +8,10 @@
 //! thread knows; they also remove the component, we only pass it on.) A thread from nowhere has no
 //! past and always gets a fresh slot.
 //!
+//! If more threads are alive than there are slots, or ended without anybody knowing, the next one is put into a slot that is
+//! not its own and the slots are *exhausted*: from then on verdicts mean nothing, and whoever drives the detector has to
+//! stop ([`Detector::exhausted`](crate::Detector::exhausted)). Panicking here would take a program down in the middle of anything.
+//!
 //! A slot ends when its times or its sites run out: its thread goes on in another one (*renewal*), with its
 //! old self in its past. Nothing wraps around.
 
@@ -91,6 +95,8 @@ pub struct Slots {
     limits: Limits,
     entries: Grow<Entry>,
     allocation: Lock<Allocation>,
+    /// 1 once a thread did not get a slot of its own.
+    exhausted: AtomicU32,
 }
 
 /// How many of the latest dead slots a new thread tries before it takes a fresh one.
@@ -107,18 +113,21 @@ impl Slots {
             },
             entries: Grow::new(),
             allocation: Lock::default(),
+            exhausted: AtomicU32::new(0),
         }
+    }
+
+    /// Was there a thread too many?
+    pub fn exhausted(&self) -> bool {
+        self.exhausted.load(Ordering::Relaxed) != 0
     }
 
     pub(super) fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// A slot for thread `tid`, whose past is `past`, and the time and version it starts from.
-    ///
-    /// # Panics
-    /// If all slots are taken and none of the dead ones is in the past of the new thread. Going on would
-    /// mean wrong verdicts.
+    /// A slot for thread `tid`, whose past is `past`, and the time and version it starts from. If all slots are taken and none
+    /// of the dead ones is in the past of the new thread, they are exhausted.
     pub(super) fn take(
         &self,
         tid: Tid,
@@ -164,11 +173,14 @@ impl Slots {
                     version: Time(0),
                 }
             }
-            _ => panic!(
-                "footrace: {} threads live, or ended without anybody waiting for them; \
-                 no more can be told apart",
-                self.limits.slots
-            ),
+            _ => {
+                self.exhausted.store(1, Ordering::Relaxed);
+                Dead {
+                    slot: Slot((self.limits.slots - 1) as u16),
+                    last: Time(0),
+                    version: Time(0),
+                }
+            }
         }
     }
 

@@ -141,6 +141,8 @@ impl ThreadClock {
                     self.sites.insert(site, index);
                     return index;
                 }
+                // No verdict counts any more.
+                None if slots.exhausted() => return 0,
                 None => self.renew(slots),
             }
         }

@@ -224,6 +224,10 @@ impl Detector for Pacer {
         self.inner.sync(&mut thread.inner, op, races);
     }
 
+    fn exhausted(&self) -> bool {
+        self.inner.exhausted()
+    }
+
     fn hint(&self, _thread: &mut PacerThread, hint: Hint) {
         if let Hint::Sampling(sampling) = hint {
             self.periods.mark(sampling);

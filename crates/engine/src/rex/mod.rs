@@ -363,6 +363,10 @@ impl<D: Detector, R: Redundancy> Detector for Rex<D, R> {
         self.rule.step(&mut thread.own, step);
     }
 
+    fn exhausted(&self) -> bool {
+        self.inner.exhausted()
+    }
+
     fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
         self.inner.shadow(f);
     }

@@ -531,6 +531,10 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         self.order.sync(&mut thread.base.clock, op);
     }
 
+    fn exhausted(&self) -> bool {
+        self.order.slots().exhausted()
+    }
+
     fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
         self.arrays.each(f);
     }

@@ -52,6 +52,9 @@ impl Detector for Recorder {
     fn atomic(&self, _: &mut Nobody, _: Addr, _: u32, _: AtomicOp, _: Site, _: Sink<'_>) {}
     fn sync(&self, _: &mut Nobody, _: SyncOp, _: Sink<'_>) {}
     fn hint(&self, _: &mut Nobody, _: Hint) {}
+    fn exhausted(&self) -> bool {
+        false
+    }
 }
 
 /// A run of a filter or sampler: which plain accesses it dropped, and its counters.
