@@ -94,7 +94,7 @@ impl Checks {
     }
 
     /// New calls go before `instruction` and have its source line, or the function's first if it has none.
-    fn before(&mut self, instruction: Value, line_of: Value, function: Value) {
+    pub(crate) fn before(&mut self, instruction: Value, line_of: Value, function: Value) {
         let location = line_of
             .location()
             .or_else(|| function.start_location(self.context));
@@ -170,7 +170,15 @@ impl Checks {
         }
     }
 
-    fn bytes(&mut self, kind: Kind, pointer: Value, size: u64, align: u64, stats: &mut Stats) {
+    /// A check of so many bytes; the address is a multiple of `align`.
+    pub(crate) fn bytes(
+        &mut self,
+        kind: Kind,
+        pointer: Value,
+        size: u64,
+        align: u64,
+        stats: &mut Stats,
+    ) {
         match sized(kind, size, align) {
             Some(name) => {
                 self.call(name, &[pointer]);
@@ -187,13 +195,38 @@ impl Checks {
         }
     }
 
-    fn range(&mut self, kind: Kind, pointer: Value, length: Value, stats: &mut Stats) {
+    /// A check of `length` bytes.
+    pub(crate) fn range(&mut self, kind: Kind, pointer: Value, length: Value, stats: &mut Stats) {
         let (name, count) = match kind {
             Kind::Read => ("__footrace_read_range", Count::ReadRange),
             Kind::Write => ("__footrace_write_range", Count::WriteRange),
         };
         self.call(name, &[pointer, length]);
         stats.add(count);
+    }
+
+    /// A check of `count` pieces of `size` bytes, `stride` bytes from one to the next.
+    pub(crate) fn strided(
+        &mut self,
+        kind: Kind,
+        pointer: Value,
+        size: u64,
+        count: Value,
+        stride: u64,
+        stats: &mut Stats,
+    ) {
+        let (name, reason) = match kind {
+            Kind::Read => ("__footrace_read_strided", Count::ReadStrided),
+            Kind::Write => ("__footrace_write_strided", Count::WriteStrided),
+        };
+        let (size, stride) = (self.i32(size), self.i64(stride));
+        self.call(name, &[pointer, size, count, stride]);
+        stats.add(reason);
+    }
+
+    /// Where checks go next.
+    pub(crate) fn builder(&self) -> &Builder {
+        &self.builder
     }
 
     /// The mask as a vector of `i1`, and its length.

@@ -1,13 +1,15 @@
 //! The pass on the merged program before it is optimised: checks before accesses, brackets around
 //! atomic operations, the module's note and constructor.
 use crate::access::{Effect, Kind, effect};
+use crate::bigfoot::Program;
 use crate::checks::Checks;
 use crate::llvm::{Module, Opcode, Value};
 use crate::note;
-use crate::options::Options;
+use crate::options::{Options, Placement};
 use crate::policy::{Policies, Policy};
 use crate::skip::Rules;
 use crate::stats::{Count, Stats};
+use placement::Mode;
 
 /// Runs the pass.
 pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
@@ -16,6 +18,7 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     let mut checks = Checks::new(module);
     let policies = Policies::new(module);
     let unwind_table = module.context().attribute("uwtable", UNWIND_ANYWHERE);
+    let mut functions = Vec::new();
     for function in module.functions() {
         if function.is_declaration() {
             continue;
@@ -26,10 +29,47 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
             Policy::Synchronisation => Count::SynchronisationOnly,
             Policy::Nothing => Count::SkippedFunctions,
         });
-        if policy != Policy::Nothing {
-            let plain = policy == Policy::Full;
-            instrument(module, function, plain, &mut rules, &mut checks, &mut stats);
+        functions.push((function, policy));
+    }
+    let wanted: Vec<(Value, Policy)> = functions
+        .iter()
+        .copied()
+        .filter(|(_, policy)| *policy != Policy::Nothing)
+        .collect();
+    let mode = match options.placement {
+        Placement::All => None,
+        Placement::RedCard => Some(Mode::RedCard),
+        Placement::BigFoot => Some(Mode::BigFoot),
+    };
+    let mut program = mode.map(|mode| Program::new(module, mode, &wanted, &mut rules, &mut stats));
+    for (function, policy) in wanted {
+        let rest = program
+            .as_mut()
+            .and_then(|program| program.insert(function, &mut checks, &mut stats));
+        match rest {
+            Some(rest) => {
+                for (instruction, effect) in rest {
+                    let rules = &mut rules;
+                    synchronise(
+                        function,
+                        instruction,
+                        &effect,
+                        rules,
+                        &mut checks,
+                        &mut stats,
+                    );
+                }
+            }
+            None => {
+                let plain = policy == Policy::Full;
+                instrument(module, function, plain, &mut rules, &mut checks, &mut stats);
+            }
         }
+    }
+    if let Some(program) = program {
+        program.finish(&mut stats);
+    }
+    for (function, _) in functions {
         // It kept the compilers from inventing accesses; the checks are in now, and the attribute
         // would only keep functions from being inlined.
         function.remove_attribute("sanitize_thread");
@@ -90,26 +130,38 @@ fn instrument(
                     checks.plain(function, access, stats);
                 }
             }
-            match effect {
-                Effect::Nothing | Effect::Plain(_) | Effect::Call(_) => {}
-                Effect::Atomic => {
-                    let Some(pointer) = atomic_pointer(*instruction) else {
-                        continue;
-                    };
-                    match rules.pointer(pointer, Kind::Write) {
-                        Some(reason) => stats.add(reason),
-                        None => checks.atomic(function, *instruction, pointer, stats),
-                    }
-                }
-                Effect::AtomicCall(call) => match rules.pointer(call.pointer, Kind::Write) {
-                    Some(reason) => stats.add(reason),
-                    None => checks.atomic_call(function, *instruction, call, stats),
-                },
-                Effect::Fence => checks.fence(function, *instruction, stats),
-                Effect::Assembly => stats.add(Count::Assembly),
-                Effect::Unknown => stats.add(Count::UnknownIntrinsic),
+            synchronise(function, *instruction, effect, rules, checks, stats);
+        }
+    }
+}
+
+/// What an instruction needs besides the checks of its plain accesses.
+fn synchronise(
+    function: Value,
+    instruction: Value,
+    effect: &Effect,
+    rules: &mut Rules,
+    checks: &mut Checks,
+    stats: &mut Stats,
+) {
+    match effect {
+        Effect::Nothing | Effect::Plain(_) | Effect::Call(_) => {}
+        Effect::Atomic => {
+            let Some(pointer) = atomic_pointer(instruction) else {
+                return;
+            };
+            match rules.pointer(pointer, Kind::Write) {
+                Some(reason) => stats.add(reason),
+                None => checks.atomic(function, instruction, pointer, stats),
             }
         }
+        Effect::AtomicCall(call) => match rules.pointer(call.pointer, Kind::Write) {
+            Some(reason) => stats.add(reason),
+            None => checks.atomic_call(function, instruction, call, stats),
+        },
+        Effect::Fence => checks.fence(function, instruction, stats),
+        Effect::Assembly => stats.add(Count::Assembly),
+        Effect::Unknown => stats.add(Count::UnknownIntrinsic),
     }
 }
 

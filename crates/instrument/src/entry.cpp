@@ -1,13 +1,21 @@
 // The part of a pass plugin that has to be C++: module passes that hand the module to Rust, and
 // their places in the pipeline. Everything else is in lib.rs.
 #include "llvm-c/Core.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
 
 using namespace llvm;
 
@@ -16,6 +24,44 @@ extern "C" void footrace_late(LLVMModuleRef);
 extern "C" void footrace_hot(LLVMModuleRef);
 extern "C" void footrace_thin(LLVMModuleRef);
 extern "C" bool footrace_has_hot();
+extern "C" bool footrace_moves_checks();
+
+// A block on the edge from a terminator to `To`. Several invokes may share a landing pad: it is divided,
+// and an invoke that had `To` before is then sent to the part that is left.
+extern "C" LLVMBasicBlockRef footrace_split_edge(LLVMValueRef Terminator,
+                                                 LLVMBasicBlockRef To) {
+  auto *T = unwrap<Instruction>(Terminator);
+  BasicBlock *From = T->getParent();
+  BasicBlock *Target = unwrap(To);
+  auto *Invoke = dyn_cast<InvokeInst>(T);
+  if (Invoke && Target != Invoke->getNormalDest())
+    Target = Invoke->getUnwindDest();
+  if (!is_contained(successors(From), Target))
+    return nullptr;
+  return wrap(SplitBlockPredecessors(Target, {From}, ".footrace"));
+}
+
+// Code that runs before an instruction if a condition holds, which is rare: its terminator.
+extern "C" LLVMValueRef footrace_split_if(LLVMValueRef Condition,
+                                          LLVMValueRef Before) {
+  auto *Weights = MDBuilder(unwrap(Condition)->getContext())
+                      .createUnlikelyBranchWeights();
+  return wrap(SplitBlockAndInsertIfThen(unwrap(Condition),
+                                        unwrap<Instruction>(Before), false,
+                                        Weights));
+}
+
+// What makes loops analysable: values in registers, tests at the end, one back edge, wide counters.
+static void prepare(ModulePassManager &MPM) {
+  if (!footrace_moves_checks())
+    return;
+  FunctionPassManager FPM;
+  FPM.addPass(SROAPass(SROAOptions::PreserveCFG));
+  FPM.addPass(LoopSimplifyPass());
+  FPM.addPass(createFunctionToLoopPassAdaptor(LoopRotatePass()));
+  FPM.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
+  MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
+}
 
 template <void (*Body)(LLVMModuleRef)>
 struct Rust : PassInfoMixin<Rust<Body>> {
@@ -31,6 +77,7 @@ extern "C" void footrace_register(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel) {
         // What symbol resolution made unreachable is not worth analysing.
         MPM.addPass(GlobalDCEPass());
+        prepare(MPM);
         MPM.addPass(Rust<footrace_early>());
       });
   PB.registerFullLinkTimeOptimizationLastEPCallback(
@@ -60,9 +107,10 @@ extern "C" void footrace_register(PassBuilder &PB) {
   PB.registerPipelineParsingCallback(
       [](StringRef Name, ModulePassManager &MPM,
          ArrayRef<PassBuilder::PipelineElement>) {
-        if (Name == "footrace-early")
+        if (Name == "footrace-early") {
+          prepare(MPM);
           MPM.addPass(Rust<footrace_early>());
-        else if (Name == "footrace-hot")
+        } else if (Name == "footrace-hot")
           MPM.addPass(Rust<footrace_hot>());
         else if (Name == "footrace-late")
           MPM.addPass(Rust<footrace_late>());

@@ -3,7 +3,7 @@
 //!
 //! | when | what | where |
 //! |---|---|---|
-//! | before optimisation | a check before each access, brackets around atomics, note and constructor | [`early`] |
+//! | before optimisation | checks, before each access ([`early`]) or where placement wants them ([`bigfoot`]); brackets around atomics, note and constructor | [`early`] |
 //! | after optimisation | quick paths of the checks, inlined | [`hot`] |
 //! | at the end | updates of the calling-context hash | [`context`] |
 //!
@@ -13,6 +13,7 @@
 
 mod access;
 mod address;
+mod bigfoot;
 mod checks;
 mod context;
 mod early;
@@ -22,6 +23,7 @@ mod libatomic;
 mod llvm;
 mod note;
 mod options;
+mod places;
 mod policy;
 mod skip;
 mod stats;
@@ -52,7 +54,7 @@ const PLUGIN_API_VERSION: u32 = 2;
 mod entry {
     use super::{LLVMModuleRef, PLUGIN_API_VERSION, PassPluginLibraryInfo, c_void};
     use crate::llvm::Module;
-    use crate::options::Options;
+    use crate::options::{Options, Placement};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     // SAFETY: defined in entry.cpp with this signature; `PassBuilder &` is a pointer.
@@ -113,6 +115,12 @@ mod entry {
     #[unsafe(no_mangle)]
     extern "C" fn footrace_has_hot() -> bool {
         Options::from_environment().is_ok_and(|options| options.hot.is_some())
+    }
+
+    // SAFETY: called by entry.cpp only, and named for it.
+    #[unsafe(no_mangle)]
+    extern "C" fn footrace_moves_checks() -> bool {
+        Options::from_environment().is_ok_and(|options| options.placement != Placement::All)
     }
 
     // SAFETY: called by entry.cpp only, and named for it.

@@ -7,10 +7,18 @@ use std::env;
 pub(crate) enum Placement {
     /// One before each access that another thread could see.
     All,
+    /// The same without those that an earlier check in the same release-free span makes redundant.
+    RedCard,
+    /// Deferred, merged and coalesced: see [`crate::bigfoot`].
+    BigFoot,
 }
 
 impl Placement {
-    const ALL: &[(&str, Placement)] = &[("all", Placement::All)];
+    const ALL: &[(&str, Placement)] = &[
+        ("all", Placement::All),
+        ("redcard", Placement::RedCard),
+        ("bigfoot", Placement::BigFoot),
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         Self::ALL

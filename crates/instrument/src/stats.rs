@@ -44,6 +44,34 @@ pub(crate) enum Count {
     Assembly,
     /// Intrinsics with a pointer that are not known to the pass.
     UnknownIntrinsic,
+    /// Functions that placement analysed.
+    Analysed,
+    /// Microseconds that the analysis took.
+    AnalysisTime,
+    /// Functions with a check at each access: too large to analyse.
+    FallbackSize,
+    /// The same: they end a block in a way that placement does not know.
+    FallbackTerminator,
+    /// The same: they call something that returns twice.
+    FallbackReturnsTwice,
+    /// The same: a loop with several entries, or an edge that cannot be split.
+    FallbackFlow,
+    /// Accesses that placement looked at.
+    PlacedAccesses,
+    /// Accesses without a check of their own: an earlier check covers them.
+    CoveredBefore,
+    /// The same: a later access is sure to come, whose check covers them.
+    CoveredAfter,
+    /// Checks that stand for several accesses.
+    MergedChecks,
+    /// Accesses checked where they are, since placement has no words for them.
+    Immediate,
+    /// A check of a range with gaps, of reads.
+    ReadStrided,
+    /// The same of writes.
+    WriteStrided,
+    /// Loops that may not end and check now and then.
+    Commits,
     /// Call sites that update the calling context.
     CallSites,
 }
@@ -71,19 +99,52 @@ const NAMES: &[(Count, &str)] = &[
     (Count::SkippedSegment, "skipped: segment-relative"),
     (Count::Assembly, "inline assembly"),
     (Count::UnknownIntrinsic, "unknown intrinsics"),
+    (Count::ReadStrided, "read strided checks"),
+    (Count::WriteStrided, "write strided checks"),
+    (Count::PlacedAccesses, "accesses placed"),
+    (Count::CoveredBefore, "accesses covered by an earlier check"),
+    (Count::CoveredAfter, "accesses covered by a later check"),
+    (Count::MergedChecks, "checks of several accesses"),
+    (Count::Immediate, "accesses checked on the spot"),
+    (Count::Commits, "loops that commit"),
+    (Count::Analysed, "functions analysed"),
+    (Count::AnalysisTime, "us of analysis"),
+    (Count::FallbackSize, "fallback: too large"),
+    (Count::FallbackTerminator, "fallback: terminator"),
+    (Count::FallbackReturnsTwice, "fallback: returns twice"),
+    (Count::FallbackFlow, "fallback: control flow"),
     (Count::CallSites, "call sites"),
 ];
 
 /// The counters.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stats {
     counts: [u64; NAMES.len()],
 }
 
+impl Default for Stats {
+    fn default() -> Stats {
+        Stats {
+            counts: [0; NAMES.len()],
+        }
+    }
+}
+
 impl Stats {
     pub(crate) fn add(&mut self, count: Count) {
+        self.add_many(count, 1);
+    }
+
+    pub(crate) fn add_many(&mut self, count: Count, many: u64) {
         if let Some(index) = NAMES.iter().position(|(name, _)| *name == count) {
-            self.counts[index] += 1;
+            self.counts[index] += many;
+        }
+    }
+
+    /// Takes over what was counted on trial.
+    pub(crate) fn absorb(&mut self, other: &Stats) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
         }
     }
 

@@ -5,6 +5,7 @@
 //! | line | meaning |
 //! |---|---|
 //! | `; RUN early` | the passes, of `early`, `hot`, `late` |
+//! | `; PLACEMENT name` | which checks; `all` if it is not said |
 //! | `; HOT file` | hot checks, as IR |
 //! | `; EXPECT text` | a line of the result contains `text`; in this order |
 //! | `; NEVER text` | no line does |
@@ -58,6 +59,9 @@ fn check(path: &Path) {
         .env("FOOTRACE_STATS", "1")
         .env_remove("FOOTRACE_PLACEMENT")
         .env_remove("FOOTRACE_HOT");
+    for placement in words("PLACEMENT") {
+        command.env("FOOTRACE_PLACEMENT", placement);
+    }
     for hot in words("HOT") {
         let bitcode = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(hot)
@@ -91,7 +95,10 @@ fn check(path: &Path) {
         .lines()
         .filter_map(|line| line.strip_prefix("footrace:"))
         .map(|line| line.trim().to_owned())
-        .filter(|line| !line.ends_with(" functions") && !line.ends_with(" call sites"))
+        .filter(|line| {
+            let uninteresting = [" functions", " call sites", " us of analysis"];
+            !uninteresting.iter().any(|end| line.ends_with(end))
+        })
         .collect();
     let mut expected: Vec<String> = words("STAT").map(str::to_owned).collect();
     if !expected.is_empty() {
@@ -125,4 +132,5 @@ tests! {
     scalars vectors aggregates memory_intrinsics masked x86 atomics libatomic fences
     skip_stack skip_constant skip_thread_local skip_covered skip_profile skip_segment
     byval variadic policy note context context_slow hot locations
+    place_straight place_loops place_calls place_unwind place_endless place_redcard place_fallback
 }

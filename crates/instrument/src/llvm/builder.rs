@@ -145,6 +145,84 @@ impl Builder {
         )))
     }
 
+    pub(crate) fn add(&self, left: Value, right: Value) -> Value {
+        self.done(Value(llvm!(
+            LLVMBuildAdd,
+            self.raw,
+            left.0,
+            right.0,
+            NAMELESS
+        )))
+    }
+
+    pub(crate) fn subtract(&self, left: Value, right: Value) -> Value {
+        self.done(Value(llvm!(
+            LLVMBuildSub,
+            self.raw,
+            left.0,
+            right.0,
+            NAMELESS
+        )))
+    }
+
+    pub(crate) fn and(&self, left: Value, right: Value) -> Value {
+        self.done(Value(llvm!(
+            LLVMBuildAnd,
+            self.raw,
+            left.0,
+            right.0,
+            NAMELESS
+        )))
+    }
+
+    /// The quotient of unsigned integers.
+    pub(crate) fn divide(&self, left: Value, right: Value) -> Value {
+        self.done(Value(llvm!(
+            LLVMBuildUDiv,
+            self.raw,
+            left.0,
+            right.0,
+            NAMELESS
+        )))
+    }
+
+    pub(crate) fn is_zero(&self, value: Value) -> Value {
+        let zero = llvm!(LLVMConstNull, value.kind().0);
+        let predicate = llvm_sys::LLVMIntPredicate::LLVMIntEQ;
+        self.done(Value(llvm!(
+            LLVMBuildICmp,
+            self.raw,
+            predicate,
+            value.0,
+            zero,
+            NAMELESS
+        )))
+    }
+
+    pub(crate) fn pointer_to_integer(&self, value: Value, kind: Type) -> Value {
+        self.done(Value(llvm!(
+            LLVMBuildPtrToInt,
+            self.raw,
+            value.0,
+            kind.0,
+            NAMELESS
+        )))
+    }
+
+    pub(crate) fn integer_to_pointer(&self, value: Value, kind: Type) -> Value {
+        self.done(Value(llvm!(
+            LLVMBuildIntToPtr,
+            self.raw,
+            value.0,
+            kind.0,
+            NAMELESS
+        )))
+    }
+
+    pub(crate) fn stack_slot(&self, kind: Type) -> Value {
+        self.done(Value(llvm!(LLVMBuildAlloca, self.raw, kind.0, NAMELESS)))
+    }
+
     pub(crate) fn select(&self, condition: Value, yes: Value, no: Value) -> Value {
         self.done(Value(llvm!(
             LLVMBuildSelect,

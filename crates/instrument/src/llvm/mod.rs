@@ -19,11 +19,13 @@ macro_rules! llvm {
 }
 
 mod builder;
+mod flow;
 mod module;
 mod types;
 mod value;
 
 pub(crate) use builder::Builder;
+pub(crate) use flow::Predicate;
 pub(crate) use module::{Attribute, Context, Module};
 pub(crate) use types::Type;
 pub(crate) use value::{Block, Value};

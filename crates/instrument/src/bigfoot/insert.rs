@@ -1,0 +1,276 @@
+//! The way back: placement's checks as calls in the LLVM function.
+use super::lower::Lowered;
+use crate::access::{Extent, Kind};
+use crate::checks::Checks;
+use crate::llvm::{Context, Module, Value};
+use crate::places;
+use crate::stats::{Count, Stats};
+use placement::ir::{self, AccessId, Check, Path, Point};
+use placement::{Lin, Placement};
+
+/// A range of at most so many locations, known before the program runs, is checked one by one: each
+/// has a quick path of its own.
+const ONE_BY_ONE: i64 = 4;
+
+/// A loop that may not end commits its checks in its first round and then in each one of so many.
+const COMMIT_PERIOD: u64 = 4096;
+
+/// Inserts everything; returns what was inserted and why. `Err` before anything is changed: an edge
+/// has no place for code.
+pub(super) fn insert(
+    module: Module,
+    lowered: &Lowered,
+    placement: &Placement,
+    checks: &mut Checks,
+    stats: &mut Stats,
+) -> Vec<places::Check> {
+    let mut this = Inserter {
+        context: module.context(),
+        lowered,
+        checks,
+        stats,
+        places: Vec::new(),
+    };
+    // Places are found first: code that is put in moves blocks, never instructions.
+    let mut found: Vec<(Value, &Vec<Check>, bool)> = Vec::new();
+    let commits = placement.commits.iter().map(|(p, c)| (p, c, true));
+    for (point, checks, commit) in placement
+        .checks
+        .iter()
+        .map(|(p, c)| (p, c, false))
+        .chain(commits)
+    {
+        if let Some(before) = this.origin(*point) {
+            found.push((before, checks, commit));
+        }
+    }
+    for (before, list, commit) in found {
+        let before = if commit {
+            this.now_and_then(before)
+        } else {
+            before
+        };
+        for check in list {
+            this.check(before, check);
+        }
+    }
+    for access in &lowered.immediate {
+        this.checks.plain(lowered.function, access, this.stats);
+        this.stats.add(Count::Immediate);
+    }
+    this.places
+}
+
+struct Inserter<'a> {
+    context: Context,
+    lowered: &'a Lowered,
+    checks: &'a mut Checks,
+    stats: &'a mut Stats,
+    places: Vec<places::Check>,
+}
+
+impl Inserter<'_> {
+    /// The instruction that a point is before; a block on an edge is made.
+    fn origin(&self, point: Point) -> Option<Value> {
+        let block = &self.lowered.ir.blocks[point.block.index()];
+        match block.on_edge {
+            Some((from, to)) => {
+                let from = self.lowered.terminators[from.index()];
+                let to = self.lowered.blocks[to.index()];
+                from.split_edge(to)?.terminator()
+            }
+            None => {
+                let origins = &self.lowered.origins[point.block.index()];
+                let end = self.lowered.terminators[point.block.index()];
+                Some(origins.get(point.index).copied().unwrap_or(end))
+            }
+        }
+    }
+
+    /// Makes code before `before` that runs in the first round of a loop and rarely afterwards.
+    fn now_and_then(&mut self, before: Value) -> Value {
+        let i32 = self.context.integer(32);
+        let function = self.lowered.function;
+        let entry = self
+            .lowered
+            .blocks
+            .first()
+            .and_then(|block| block.instructions().first().copied());
+        let Some(entry) = entry else {
+            return before;
+        };
+        self.checks.before(entry, entry, function);
+        let rounds = self.checks.builder().stack_slot(i32);
+        self.checks.builder().store(i32.constant(0), rounds);
+        self.checks.before(before, before, function);
+        let builder = self.checks.builder();
+        let round = builder.load(i32, rounds);
+        builder.store(builder.add(round, i32.constant(1)), rounds);
+        let due = builder.is_zero(builder.and(round, i32.constant(COMMIT_PERIOD - 1)));
+        self.stats.add(Count::Commits);
+        due.branch_before(before)
+    }
+
+    fn check(&mut self, before: Value, check: &Check) {
+        let kind = match check.kind {
+            ir::Kind::Read => Kind::Read,
+            ir::Kind::Write => Kind::Write,
+        };
+        let source = check
+            .sources
+            .first()
+            .and_then(|id| self.lowered.accesses.get(id.index()));
+        let line_of = source.map_or(before, |access| access.instruction);
+        self.places.push(places::Check {
+            at: line_of,
+            kind,
+            sources: check.sources.iter().map(|id| id.index()).collect(),
+        });
+        self.checks.before(before, line_of, self.lowered.function);
+        for path in &check.paths {
+            self.path(kind, path, &check.sources);
+        }
+    }
+
+    fn path(&mut self, kind: Kind, path: &Path, sources: &[AccessId]) {
+        let start = self.address(&path.lo);
+        let size = i64::from(path.size);
+        let ir::Extent::Many { hi, stride } = &path.extent else {
+            let align = self.alignment(size, sources);
+            self.checks
+                .bytes(kind, start, u64::from(path.size), align, self.stats);
+            return;
+        };
+        let stride = *stride;
+        let wide = stride.unsigned_abs();
+        let distance = hi.minus(&path.lo);
+        if let Some(distance) = distance.as_ref().and_then(Lin::as_constant) {
+            let count = if distance <= 0 {
+                0
+            } else {
+                (distance - 1) / stride + 1
+            };
+            if count <= ONE_BY_ONE {
+                let align = self.alignment(size, sources);
+                for index in 0..count {
+                    let at = self.constant(index * stride);
+                    let at = self.checks.builder().offset(start, at);
+                    self.checks
+                        .bytes(kind, at, u64::from(path.size), align, self.stats);
+                }
+            } else if stride == size {
+                let bytes = self.constant(count * stride);
+                self.checks.range(kind, start, bytes, self.stats);
+            } else {
+                let count = self.constant(count);
+                self.checks
+                    .strided(kind, start, u64::from(path.size), count, wide, self.stats);
+            }
+            return;
+        }
+        let whole = distance.as_ref().is_some_and(|d| d.divisible_by(stride));
+        let bytes = match &distance {
+            Some(distance) => self.number(distance),
+            None => {
+                let (from, to) = (self.number(&path.lo), self.number(hi));
+                self.checks.builder().subtract(to, from)
+            }
+        };
+        let builder = self.checks.builder();
+        let zero = self.constant(0);
+        let empty = builder.is_negative(bytes);
+        let bytes = builder.select(empty, zero, bytes);
+        if stride == size && whole {
+            self.checks.range(kind, start, bytes, self.stats);
+            return;
+        }
+        // Locations start below the bound, so a part of a stride counts as one.
+        let bytes = if whole {
+            bytes
+        } else {
+            builder.add(bytes, self.constant(stride - 1))
+        };
+        let count = builder.divide(bytes, self.constant(stride));
+        if stride == size {
+            let bytes = builder.multiply(count, self.constant(stride));
+            self.checks.range(kind, start, bytes, self.stats);
+        } else {
+            self.checks
+                .strided(kind, start, u64::from(path.size), count, wide, self.stats);
+        }
+    }
+
+    /// What is known of the address of a location of `size` bytes: what the accesses to it promised.
+    fn alignment(&self, size: i64, sources: &[AccessId]) -> u64 {
+        sources
+            .iter()
+            .filter_map(|id| self.lowered.accesses.get(id.index()))
+            .filter_map(|access| match access.extent {
+                Extent::Bytes {
+                    size: here, align, ..
+                } if i64::try_from(here) == Ok(size) => Some(align),
+                _ => None,
+            })
+            .min()
+            .unwrap_or(1)
+    }
+
+    fn constant(&self, value: i64) -> Value {
+        self.context.integer(64).constant(value.cast_unsigned())
+    }
+
+    /// The expression as a pointer: from a root that is one, if there is just one.
+    fn address(&self, e: &Lin) -> Value {
+        let pointer = self.context.pointer();
+        let is_base =
+            |x: ir::Var, k: i64| k == 1 && self.lowered.roots[x.index()].kind() == pointer;
+        let mut bases = e.terms().iter().filter(|(x, k)| is_base(*x, *k));
+        let rest = match (bases.next(), bases.next()) {
+            (Some((base, _)), None) => e
+                .substitute(*base, &Lin::from(0))
+                .map(|rest| (self.lowered.roots[base.index()], rest)),
+            _ => None,
+        };
+        match rest {
+            Some((base, rest)) if rest.as_constant() == Some(0) => base,
+            Some((base, rest)) => {
+                let offset = self.number(&rest);
+                self.checks.builder().offset(base, offset)
+            }
+            None => {
+                let number = self.number(e);
+                self.checks.builder().integer_to_pointer(number, pointer)
+            }
+        }
+    }
+
+    /// The expression as an integer of 64 bits.
+    fn number(&self, e: &Lin) -> Value {
+        let builder = self.checks.builder();
+        let i64 = self.context.integer(64);
+        let mut sum: Option<Value> = None;
+        for (x, k) in e.terms() {
+            let root = self.lowered.roots[x.index()];
+            let value = match root.kind().integer_bits() {
+                0 => builder.pointer_to_integer(root, i64),
+                64 => root,
+                _ => builder.to_signed(root, i64),
+            };
+            let term = if *k == 1 {
+                value
+            } else {
+                builder.multiply(value, self.constant(*k))
+            };
+            sum = Some(match sum {
+                Some(sum) => builder.add(sum, term),
+                None => term,
+            });
+        }
+        let constant = self.constant(e.constant());
+        match sum {
+            Some(sum) if e.constant() == 0 => sum,
+            Some(sum) => builder.add(sum, constant),
+            None => constant,
+        }
+    }
+}
