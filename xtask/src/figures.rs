@@ -1,9 +1,13 @@
-//! `cargo xtask figures`: shadow fractions of traces shaped like the papers' programs, beside SlimState's Table II.
+//! `cargo xtask figures`: the papers' tables with ours beside them, in docs/figures.md, and the README's figures.
 use crate::cargo;
 
-/// Writes docs/figures.md. The table itself is made by an example of `analyze`, which has the detectors and the shapes.
-pub(crate) fn figures() -> Result<(), String> {
-    let mut command = cargo::command(&[
+/// Ends the part of docs/figures.md that comes from native programs; behind it are the traces.
+const END: &str = "<!-- end of figures -->";
+
+/// The tables of traces are made by an example of `analyze`, which has the detectors and the shapes; those of native programs by
+/// the benchmark harness, from the results of a run (`--results FOLDER`; those that are committed unless given).
+pub(crate) fn figures(chosen: &[&str]) -> Result<(), String> {
+    let output = cargo::command(&[
         "run",
         "--release",
         "--quiet",
@@ -11,17 +15,21 @@ pub(crate) fn figures() -> Result<(), String> {
         "footrace-analyze",
         "--example",
         "figures",
-    ]);
-    let output = command
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .map_err(|e| format!("cannot run cargo: {e}"))?;
+    ])
+    .stderr(std::process::Stdio::inherit())
+    .output()
+    .map_err(|e| format!("cannot run cargo: {e}"))?;
     if !output.status.success() {
         return Err(format!("the figures example: {}", output.status));
     }
     let path = cargo::workspace().join("docs").join("figures.md");
-    std::fs::write(&path, &output.stdout)
-        .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
-    println!("{}", String::from_utf8_lossy(&output.stdout));
-    Ok(())
+    let say = |e: std::io::Error| format!("{}: {e}", path.display());
+    let old = std::fs::read_to_string(&path).map_err(say)?;
+    let (native, _) = old
+        .split_once(END)
+        .ok_or_else(|| format!("{}: no line `{END}`", path.display()))?;
+    let traces = String::from_utf8_lossy(&output.stdout);
+    std::fs::write(&path, format!("{native}{END}\n\n{traces}")).map_err(say)?;
+    let harness = ["run", "--quiet", "--package", "footrace-bench", "--"];
+    cargo::run(&[&harness[..], &["figures"], chosen].concat())
 }

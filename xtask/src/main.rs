@@ -20,8 +20,8 @@ usage: cargo xtask COMMAND
   tidy [--fix]     formatting, lints, rules for files
   dist             builds everything into target/dist
   bench engine     events per second
-  figures          docs/figures.md: shadow fractions beside the papers'
-  bench [OPTION…]  the programs of bench/programs beside the peers; --quick, --programs A,B, --detectors A,B";
+  figures          docs/figures.md and the README: the committed run beside the papers' tables
+  bench [OPTION…]  the programs of bench/programs beside the peers; --quick, --programs A,B, --detectors A,B, --help";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,7 +36,7 @@ fn main() {
             let bin = root.join("bin");
             println!("export PATH=\"{}:$PATH\"", bin.display());
         }),
-        ["figures"] => figures::figures(),
+        ["figures", rest @ ..] => figures::figures(rest),
         ["bench", "engine"] => cargo::run(&[
             "bench",
             "--package",

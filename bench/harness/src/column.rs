@@ -9,13 +9,32 @@ pub(crate) enum Column {
     Plain,
     /// All checks, empty callbacks: the price of the instrumentation.
     Null,
-    /// Footrace with a detector.
+    /// Footrace with a detector and its options: `fasttrack`, `pacer:rate=0.03`.
     Detector(String),
     /// ThreadSanitizer of clang 22.
     Tsan,
-    /// Valgrind's tools, on a plain build with DWARF 4.
+    /// Valgrind's tools, on the plain build.
     Helgrind,
     Drd,
+}
+
+/// What an executable is made with. Columns with the same one share the executable.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Kind {
+    /// Valgrind 3.19 cannot read DWARF 5, so plain builds have DWARF 4.
+    Plain,
+    Null,
+    /// Footrace's checks, with this placement.
+    Checked(String),
+    Tsan,
+}
+
+/// Clean, with the seeded race, or with counters of accesses and checks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Variant {
+    Clean,
+    Seeded,
+    Counted,
 }
 
 impl Column {
@@ -30,33 +49,54 @@ impl Column {
         columns
     }
 
-    /// Which checks the linker inserts, for the columns that are ours. A detector that drops or moves checks needs a build
-    /// of its own.
-    pub(crate) fn placement(&self) -> Option<&str> {
-        match self {
-            Column::Null => Some("all"),
-            Column::Detector(name) => Some(match name.as_str() {
-                "redcard" | "slimcard" => "redcard",
-                "bigfoot" => "bigfoot",
-                _ => "all",
-            }),
-            _ => None,
-        }
+    /// The column with this heading.
+    pub(crate) fn named(name: &str) -> Column {
+        [
+            Column::Plain,
+            Column::Null,
+            Column::Tsan,
+            Column::Helgrind,
+            Column::Drd,
+        ]
+        .into_iter()
+        .find(|column| column.to_string() == name)
+        .unwrap_or_else(|| Column::Detector(name.to_string()))
     }
 
-    /// Columns with the same key share an executable.
-    pub(crate) fn build_key(&self) -> String {
+    /// A detector that drops or moves checks needs a build of its own.
+    pub(crate) fn kind(&self) -> Kind {
         match self {
-            Column::Plain => "plain".to_string(),
-            Column::Null => "null".to_string(),
-            Column::Detector(_) => format!("footrace-{}", self.placement().unwrap_or("all")),
-            Column::Tsan => "tsan".to_string(),
-            Column::Helgrind | Column::Drd => "valgrind".to_string(),
+            Column::Plain | Column::Helgrind | Column::Drd => Kind::Plain,
+            Column::Null => Kind::Null,
+            Column::Detector(name) => Kind::Checked(
+                match name.as_str() {
+                    "redcard" | "slimcard" => "redcard",
+                    "bigfoot" => "bigfoot",
+                    _ => "all",
+                }
+                .to_string(),
+            ),
+            Column::Tsan => Kind::Tsan,
         }
     }
 
     pub(crate) fn valgrind(&self) -> bool {
         matches!(self, Column::Helgrind | Column::Drd)
+    }
+
+    /// One of ours.
+    pub(crate) fn ours(&self) -> bool {
+        matches!(self, Column::Detector(_))
+    }
+
+    /// Those that sample miss races on purpose.
+    pub(crate) fn samples(&self) -> bool {
+        matches!(self, Column::Detector(name) if name.starts_with("pacer") || name.starts_with("literace"))
+    }
+
+    /// What a user would take instead.
+    pub(crate) fn peer(&self) -> bool {
+        matches!(self, Column::Tsan | Column::Helgrind | Column::Drd)
     }
 }
 
@@ -70,5 +110,35 @@ impl fmt::Display for Column {
             Column::Helgrind => "Helgrind",
             Column::Drd => "DRD",
         })
+    }
+}
+
+impl Kind {
+    /// The name of its folder.
+    pub(crate) fn folder(&self, variant: Variant) -> String {
+        let kind = match self {
+            Kind::Plain => "plain",
+            Kind::Null => "null",
+            Kind::Checked(placement) => placement,
+            Kind::Tsan => "tsan",
+        };
+        let suffix = match variant {
+            Variant::Clean => "",
+            Variant::Seeded => "-seeded",
+            Variant::Counted => "-counted",
+        };
+        format!("{kind}{suffix}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_by_their_headings() {
+        for column in Column::all(&["fasttrack".to_string(), "x".to_string()], true) {
+            assert_eq!(Column::named(&column.to_string()), column);
+        }
     }
 }

@@ -1,47 +1,75 @@
 //! `cargo xtask bench`: every program plain, with each detector and with the peers, in interleaved rounds.
+//! `cargo xtask figures`: the papers' tables with ours beside them, from a run's results.
 #![forbid(unsafe_code)]
 
+mod build;
 mod column;
+mod facts;
+mod figures;
+mod judge;
 mod machine;
 mod measure;
+mod papers;
+mod plots;
+mod pool;
 mod program;
+mod progress;
+mod real;
+mod report;
+mod scaling;
+mod session;
 mod stats;
 mod svg;
 mod table;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use column::Column;
-use indicatif::{ProgressBar, ProgressStyle};
-use program::{Places, Program, Variant, run_command};
-use std::collections::BTreeMap;
+use program::{Group, Places, Program};
+use session::{Session, Settings};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
-use table::{Cell, Table};
+use std::time::Duration;
+use table::Table;
 
-const BUILD_LIMIT: Duration = Duration::from_secs(900);
 /// What `--quick` measures: one program of each kind.
 const QUICK: [&str; 6] = ["sor", "crypt", "hashmap", "queues", "pingpong", "counters"];
+const DETECTORS: [&str; 5] = ["fasttrack", "redcard", "slimstate", "slimcard", "bigfoot"];
+const QUICK_DETECTORS: [&str; 3] = ["fasttrack", "slimstate", "bigfoot"];
 
 /// Measure the benchmark programs.
 #[derive(Parser, Debug)]
-#[command(name = "bench")]
+#[command(name = "bench", args_conflicts_with_subcommands = true)]
 struct Arguments {
-    /// Programs, separated by commas: `sor` (C), `sor.rs` (Rust); all unless given.
+    #[command(subcommand)]
+    command: Option<Other>,
+    /// Programs, separated by commas: `sor` (C), `sor.rs` (Rust), `pigz`; or groups: c, rust, real, all. Those of
+    /// bench/programs unless given.
     #[arg(long, value_delimiter = ',')]
     programs: Vec<String>,
-    /// Detectors, separated by commas.
-    #[arg(long, value_delimiter = ',', default_value = "fasttrack,bigfoot")]
+    /// Detectors, separated by commas [default: fasttrack,redcard,slimstate,slimcard,bigfoot].
+    #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
-    /// Rounds; Valgrind's columns get one.
+    /// Rounds; Helgrind and DRD get one.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Two rounds of six programs, without Valgrind.
+    /// Two rounds of six programs with three detectors, without Valgrind, counters and scaling.
     #[arg(long)]
     quick: bool,
+    /// Minutes for everything: when they run short, the most expensive cells get fewer rounds.
+    #[arg(long, default_value_t = 27.0)]
+    minutes: f64,
     /// Leave Helgrind and DRD out.
     #[arg(long)]
     no_valgrind: bool,
+    /// Leave the growth with threads and sizes out.
+    #[arg(long)]
+    no_scaling: bool,
+    /// Leave check ratios and shadow fractions out.
+    #[arg(long)]
+    no_counters: bool,
+    /// Keep the rows of other programs that the folder for the results has.
+    #[arg(long)]
+    add: bool,
     /// Threads of each program.
     #[arg(long, default_value_t = 4)]
     threads: usize,
@@ -49,8 +77,11 @@ struct Arguments {
     #[arg(long)]
     size: Option<String>,
     /// Seconds after which a run is given up.
-    #[arg(long, default_value_t = 120)]
+    #[arg(long, default_value_t = 60)]
     limit: u64,
+    /// The same for Helgrind and DRD.
+    #[arg(long, default_value_t = 15)]
+    valgrind_limit: u64,
     /// Folder with the Footrace tools.
     #[arg(long, default_value = "target/dist/bin")]
     bin: PathBuf,
@@ -59,8 +90,25 @@ struct Arguments {
     out: PathBuf,
 }
 
+#[derive(Subcommand, Debug)]
+enum Other {
+    /// Write docs/figures.md and the README's figures from the results of a run.
+    Figures {
+        /// Folder with the results.
+        #[arg(long, default_value = "bench/results")]
+        results: PathBuf,
+    },
+}
+
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+    let arguments = Arguments::parse();
+    let result = match &arguments.command {
+        None => run(&arguments),
+        Some(Other::Figures { results }) => {
+            figures::write(&repository(), &repository().join(results)).map(|()| true)
+        }
+    };
+    match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -70,252 +118,125 @@ fn main() -> ExitCode {
     }
 }
 
-/// An executable, or the reason why there is none; with its build time.
-type Built = Result<(PathBuf, f64), String>;
+/// The root of the sources. Cargo is asked at run time: the target directory may be a copy of another checkout's.
+pub(crate) fn repository() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.ancestors().nth(2).unwrap_or(&here).to_path_buf()
+}
 
-struct Bench<'a> {
-    places: Places,
-    arguments: &'a Arguments,
-    bar: ProgressBar,
-    built: BTreeMap<(String, String, bool), Built>,
-    problems: Vec<String>,
+/// The programs that were named, by name or by group.
+fn choose(all: &[Program], arguments: &Arguments) -> Result<Vec<Program>, String> {
+    let wanted: Vec<&str> = match (arguments.programs.as_slice(), arguments.quick) {
+        ([], true) => QUICK.to_vec(),
+        ([], false) => vec!["c", "rust"],
+        (chosen, _) => chosen.iter().map(String::as_str).collect(),
+    };
+    let matches = |program: &Program, word: &str| match word {
+        "c" => program.group() == Group::C,
+        "rust" => program.group() == Group::Rust,
+        "real" => program.group() == Group::Real,
+        "all" => true,
+        name => program.name == name,
+    };
+    for word in &wanted {
+        if !all.iter().any(|program| matches(program, word)) {
+            let names: Vec<&str> = all.iter().map(|p| p.name.as_str()).collect();
+            return Err(format!(
+                "no program `{word}`; there are c, rust, real, all, {}",
+                names.join(", ")
+            ));
+        }
+    }
+    let chosen = all
+        .iter()
+        .filter(|p| wanted.iter().any(|word| matches(p, word)));
+    Ok(chosen.cloned().collect())
 }
 
 fn run(arguments: &Arguments) -> Result<bool, String> {
-    let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .map(Path::to_path_buf)
-        .ok_or("the repository is not where it was built")?;
+    let repository = repository();
     let places = Places {
         bin: repository.join(&arguments.bin),
         scratch: repository.join("target/bench-build"),
         repository: repository.clone(),
     };
-    let mut programs = Program::all(&places)?;
-    let wanted: Vec<&str> = match (arguments.programs.as_slice(), arguments.quick) {
-        ([], true) => QUICK.to_vec(),
-        (chosen, _) => chosen.iter().map(String::as_str).collect(),
+    let all = Program::all(&places)?;
+    let programs = choose(&all, arguments)?;
+    let detectors: Vec<String> = match (arguments.detectors.as_slice(), arguments.quick) {
+        ([], true) => QUICK_DETECTORS.map(str::to_string).to_vec(),
+        ([], false) => DETECTORS.map(str::to_string).to_vec(),
+        (chosen, _) => chosen.to_vec(),
     };
-    if let Some(unknown) = wanted
-        .iter()
-        .find(|w| programs.iter().all(|p| p.name != **w))
-    {
-        let names: Vec<&str> = programs.iter().map(|p| p.name.as_str()).collect();
-        return Err(format!(
-            "no program `{unknown}`; there are {}",
-            names.join(", ")
-        ));
-    }
-    if !wanted.is_empty() {
-        programs.retain(|p| wanted.contains(&p.name.as_str()));
-    }
-    let valgrind = !arguments.quick && !arguments.no_valgrind;
-    let columns = Column::all(&arguments.detectors, valgrind);
+    let columns = Column::all(&detectors, !arguments.quick && !arguments.no_valgrind);
     let rounds = if arguments.quick {
         2
     } else {
         arguments.rounds.max(1)
     };
-    let bar = ProgressBar::new((programs.len() * columns.len() * (rounds + 1)) as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} ({eta} left)") {
-        bar.set_style(style);
-    }
-    let mut bench = Bench {
-        places,
-        arguments,
-        bar,
-        built: BTreeMap::new(),
-        problems: Vec::new(),
+    let settings = Settings {
+        threads: arguments.threads,
+        size: arguments.size.clone(),
+        rounds,
+        limit: Duration::from_secs(arguments.limit),
+        valgrind_limit: Duration::from_secs(arguments.valgrind_limit),
+        budget: Duration::try_from_secs_f64(arguments.minutes * 60.0)
+            .map_err(|e| format!("--minutes {}: {e}", arguments.minutes))?,
+        explicit: !arguments.detectors.is_empty(),
+        facts: !arguments.quick && !arguments.no_counters,
+        scaling: !arguments.quick && !arguments.no_scaling,
     };
-    let mut table = Table {
-        machine: machine::describe(arguments.threads, rounds),
-        programs: programs.iter().map(|p| p.name.clone()).collect(),
-        cells: vec![vec![Cell::default(); columns.len()]; programs.len()],
+    let table = Table::new(
+        machine::describe(arguments.threads, rounds),
         columns,
+        programs.iter().map(|p| p.name.clone()).collect(),
+    );
+    let out = repository.join(&arguments.out);
+    let older = match arguments.add {
+        true => Some(Table::read(&out.join("results.json"))?),
+        false => None,
     };
-    bench.build_all(&programs, &mut table);
-    bench.measure_all(&programs, rounds, &mut table);
-    bench.bar.finish_and_clear();
-    write_results(&table, &repository.join(&arguments.out))?;
-    print!("{}", table.markdown());
-    for problem in &bench.problems {
+    let order: Vec<String> = all.into_iter().map(|p| p.name).collect();
+    let mut session = Session::new(places, settings, programs, table);
+    // Results are written after each phase: a run that is interrupted leaves what it has.
+    let write = |session: &Session| match &older {
+        Some(older) => write_results(&session.table.clone().added_to(older, &order), &out),
+        None => write_results(&session.table, &out),
+    };
+    session.build();
+    session.verify();
+    session.rounds();
+    write(&session)?;
+    session.valgrind();
+    write(&session)?;
+    if session.settings.scaling {
+        session.scaling();
+    }
+    session.progress.end();
+    write(&session)?;
+    print!("{}", report::markdown(&session.table));
+    for problem in &session.problems {
         eprintln!("problem: {problem}");
     }
-    Ok(bench.problems.is_empty())
-}
-
-impl Bench<'_> {
-    fn build_all(&mut self, programs: &[Program], table: &mut Table) {
-        for (p, program) in programs.iter().enumerate() {
-            for (c, column) in table.columns.clone().iter().enumerate() {
-                self.bar
-                    .set_message(format!("build {} {column}", program.name));
-                let built = self.build(program, column, Variant::Clean);
-                let found = match (column, &built) {
-                    (Column::Detector(_) | Column::Tsan, Ok(_)) => self.seeded(program, column),
-                    _ => None,
-                };
-                if found == Some(false) && matches!(column, Column::Detector(_)) {
-                    self.problems
-                        .push(format!("{}: {column} missed the seeded race", program.name));
-                }
-                if let Some(cell) = table.cells.get_mut(p).and_then(|row| row.get_mut(c)) {
-                    cell.seeded_found = found;
-                    match built {
-                        Ok((executable, seconds)) => {
-                            cell.build_seconds = seconds;
-                            cell.binary_bytes = executable.metadata().map_or(0, |m| m.len());
-                        }
-                        Err(reason) => cell.skipped = Some(reason),
-                    }
-                }
-                self.bar.inc(1);
-            }
-        }
-    }
-
-    /// Builds once for all columns that share the executable.
-    fn build(&mut self, program: &Program, column: &Column, variant: Variant) -> Built {
-        let key = (
-            program.name.clone(),
-            column.build_key(),
-            variant == Variant::Seeded,
-        );
-        if let Some(built) = self.built.get(&key) {
-            return built.clone();
-        }
-        let built = self.build_now(program, column, variant);
-        self.built.insert(key, built.clone());
-        built
-    }
-
-    fn build_now(&self, program: &Program, column: &Column, variant: Variant) -> Built {
-        let (command, executable) = program.build(column, variant, &self.places)?;
-        let tool = command.get_program().to_string_lossy().into_owned();
-        if tool.contains('/') && !Path::new(&tool).is_file() {
-            return Err("the tool is not built: run `cargo xtask dist`".to_string());
-        }
-        let start = Instant::now();
-        let run = measure::run(command, BUILD_LIMIT, &self.places.scratch)
-            .map_err(|e| format!("cannot build: {e}"))?;
-        match run.status {
-            Some(status) if status.success() => Ok((executable, start.elapsed().as_secs_f64())),
-            Some(_) => {
-                let reason = run
-                    .stderr
-                    .lines()
-                    .find(|line| line.contains("error"))
-                    .or(run.stderr.lines().last())
-                    .unwrap_or("no message");
-                Err(format!("does not build: {reason}"))
-            }
-            None => Err("building takes too long".to_string()),
-        }
-    }
-
-    /// Is the seeded race reported? `None` if the variant could not be built or run.
-    fn seeded(&mut self, program: &Program, column: &Column) -> Option<bool> {
-        let (executable, _) = self.build(program, column, Variant::Seeded).ok()?;
-        let arguments = [
-            self.arguments.threads.to_string(),
-            program.small_size().to_string(),
-        ];
-        let command = run_command(column, &executable, &arguments);
-        let limit = Duration::from_secs(self.arguments.limit);
-        let run = measure::run(command, limit, &self.places.scratch).ok()?;
-        Some(run.status?.code() == Some(66))
-    }
-
-    fn measure_all(&mut self, programs: &[Program], rounds: usize, table: &mut Table) {
-        for round in 0..rounds {
-            for (p, program) in programs.iter().enumerate() {
-                for (c, column) in table.columns.clone().iter().enumerate() {
-                    self.bar
-                        .set_message(format!("round {} {} {column}", round + 1, program.name));
-                    let run = self.measure(program, column, round);
-                    if let Some(cell) = table.cells.get_mut(p).and_then(|row| row.get_mut(c)) {
-                        match run {
-                            Some(Ok((seconds, peak))) => {
-                                cell.seconds.push(Some(seconds));
-                                cell.peak_bytes.push(peak);
-                            }
-                            Some(Err(reason)) => {
-                                cell.seconds.push(None);
-                                cell.skipped = Some(reason);
-                            }
-                            None => {}
-                        }
-                    }
-                    self.bar.inc(1);
-                }
-            }
-        }
-    }
-
-    /// One run; `None` if there is nothing to run.
-    fn measure(
-        &mut self,
-        program: &Program,
-        column: &Column,
-        round: usize,
-    ) -> Option<Result<(f64, u64), String>> {
-        if column.valgrind() && round > 0 {
-            return None;
-        }
-        let (executable, _) = self.build(program, column, Variant::Clean).ok()?;
-        let mut arguments = vec![self.arguments.threads.to_string()];
-        arguments.extend(self.arguments.size.clone());
-        let command = run_command(column, &executable, &arguments);
-        let limit = Duration::from_secs(self.arguments.limit);
-        let run = match measure::run(command, limit, &self.places.scratch) {
-            Ok(run) => run,
-            Err(error) => return Some(Err(format!("does not run: {error}"))),
-        };
-        let Some(status) = run.status else {
-            return Some(Err(format!("over {} s", self.arguments.limit)));
-        };
-        // Valgrind's tools report the programs' atomics as races: their exit code says nothing about the output.
-        let right = status.success() || (column.valgrind() && status.code() == Some(66));
-        if !right || !run.stdout.contains("checksum=") || run.stdout.contains("WRONG") {
-            let problem = format!("{} under {column}: {status}", program.name);
-            if !column.valgrind() {
-                self.problems.push(problem);
-            }
-            return Some(Err(format!("wrong result, {status}")));
-        }
-        Some(Ok((run.seconds, run.peak_bytes)))
-    }
+    Ok(session.problems.is_empty())
 }
 
 fn write_results(table: &Table, out: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|c| table.columns.get(*c) != Some(&Column::Plain))
-        .collect();
-    let series: Vec<String> = shown
-        .iter()
-        .filter_map(|c| table.columns.get(*c))
-        .map(Column::to_string)
-        .collect();
-    let slowdown = svg::bars("Time, in plain runs", &table.programs, &series, |p, s| {
-        table.slowdown(p, *shown.get(s)?).map(|s| s.median)
-    });
-    let memory = svg::bars(
-        "Peak memory, in plain runs",
-        &table.programs,
-        &series,
-        |p, s| table.memory(p, *shown.get(s)?),
-    );
-    for (name, text) in [
-        ("results.md", table.markdown()),
-        ("results.csv", table.csv()),
-        ("results.json", format!("{:#}\n", table.json())),
-        ("slowdown.svg", slowdown),
-        ("memory.svg", memory),
-    ] {
+    program::create(out)?;
+    let texts = [
+        ("results.md", Some(report::markdown(table))),
+        ("results.csv", Some(table.csv())),
+        ("results.json", Some(table.json()?)),
+    ];
+    for (name, text) in texts.into_iter().chain(plots::all(table)) {
         let path = out.join(name);
-        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let result = match text {
+            Some(text) => std::fs::write(&path, text),
+            // One of an earlier run would be taken for this one's.
+            None if path.exists() => std::fs::remove_file(&path),
+            None => Ok(()),
+        };
+        result.map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(())
 }

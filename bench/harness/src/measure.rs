@@ -15,10 +15,23 @@ pub(crate) struct Run {
     /// `None`: killed after the time limit.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) seconds: f64,
+    /// Of all processors, with the processes that it waited for.
+    pub(crate) cpu_seconds: f64,
     /// Peak resident memory.
     pub(crate) peak_bytes: u64,
-    pub(crate) stdout: String,
+    pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
+}
+
+impl Run {
+    /// The line of standard error that says why it failed.
+    pub(crate) fn complaint(&self) -> &str {
+        let lines = || self.stderr.lines().filter(|line| !line.trim().is_empty());
+        lines()
+            .find(|line| line.contains("error") && !line.contains("could not compile"))
+            .or(lines().next_back())
+            .unwrap_or("no message")
+    }
 }
 
 /// How often a running program is looked at.
@@ -43,8 +56,9 @@ fn peak_of(pid: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Runs with a time limit; output goes through files in `scratch`.
+/// Runs with a time limit; output goes through files in `scratch`, which nobody else may use meanwhile.
 pub(crate) fn run(mut command: Command, limit: Duration, scratch: &Path) -> io::Result<Run> {
+    std::fs::create_dir_all(scratch)?;
     let (out, err) = (scratch.join("stdout"), scratch.join("stderr"));
     command
         .stdin(Stdio::null())
@@ -82,12 +96,42 @@ pub(crate) fn run(mut command: Command, limit: Duration, scratch: &Path) -> io::
     });
     let seconds = start.elapsed().as_secs_f64();
     let usage = usage?;
-    let text = |path: &Path| std::fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned());
     Ok(Run {
         status: (!killed).then_some(usage.status),
         seconds,
+        cpu_seconds: (usage.rusage.utime + usage.rusage.stime).as_secs_f64(),
         peak_bytes: peak(usage.rusage.maxrss, seen),
-        stdout: text(&out)?,
-        stderr: text(&err)?,
+        stdout: std::fs::read(&out)?,
+        stderr: String::from_utf8_lossy(&std::fs::read(&err)?).into_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, seconds: f64, name: &str) -> io::Result<Run> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let scratch = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        let run = run(command, Duration::from_secs_f64(seconds), &scratch);
+        std::fs::remove_dir_all(&scratch)?;
+        run
+    }
+
+    #[test]
+    fn output_and_exit_code_are_kept() -> io::Result<()> {
+        let run = shell("echo out; echo an error >&2; exit 66", 60.0, "bench-kept")?;
+        assert_eq!(run.status.and_then(|s| s.code()), Some(66));
+        assert_eq!(run.stdout, b"out\n");
+        assert_eq!(run.complaint(), "an error");
+        Ok(())
+    }
+
+    #[test]
+    fn what_takes_too_long_is_killed_with_its_children() -> io::Result<()> {
+        let run = shell("sleep 100 & sleep 100", 0.05, "bench-killed")?;
+        assert!(run.status.is_none() && run.seconds < 50.0);
+        Ok(())
+    }
 }

@@ -1,75 +1,149 @@
-//! The benchmark programs, found in their folders.
+//! The programs: those below `bench/programs`, found in their folders, and the real ones.
 
-use crate::column::Column;
+use crate::column::{Column, Kind, Variant};
+use crate::real::{self, Real};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Built plain or with its seeded race.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Variant {
-    Clean,
-    Seeded,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Language {
-    C,
-    Rust,
-}
-
-/// One program in one language.
-#[derive(Clone, Debug)]
-pub(crate) struct Program {
-    /// `sor` or `sor.rs`.
-    pub(crate) name: String,
-    short: String,
-    language: Language,
-}
 
 /// Folders that everybody needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     pub(crate) repository: PathBuf,
+    /// Footrace's tools.
     pub(crate) bin: PathBuf,
     pub(crate) scratch: PathBuf,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    C,
+    Rust,
+    Real(&'static Real),
+}
+
+/// One program in one language.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// `sor`, `sor.rs`, `pigz`.
+    pub(crate) name: String,
+    short: String,
+    source: Source,
+}
+
+/// How a run's result is judged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Check {
+    /// The program does it: it prints a checksum and ends with 0.
+    Checksum,
+    /// Standard output is that of the plain program.
+    SameOutput,
+    /// The same, but lines may come in any order.
+    SameLines,
+}
+
+/// What a program is run with.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    /// What starts the program, such as a client; empty for most.
+    pub(crate) wrapper: Vec<String>,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) check: Check,
+}
+
+/// How to build something.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    pub(crate) command: Command,
+    pub(crate) executable: PathBuf,
+    /// Recipes with the same folder must not run at the same time.
+    pub(crate) folder: PathBuf,
+}
+
+/// The rows that share a mean.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Group {
+    C,
+    Rust,
+    Real,
+}
+
+impl Group {
+    pub(crate) const ALL: [Group; 3] = [Group::C, Group::Rust, Group::Real];
+
+    pub(crate) fn of(name: &str) -> Group {
+        if real::find(name).is_some() {
+            Group::Real
+        } else if name.ends_with(".rs") {
+            Group::Rust
+        } else {
+            Group::C
+        }
+    }
+
+    pub(crate) fn heading(self) -> &'static str {
+        match self {
+            Group::C => "C",
+            Group::Rust => "Rust",
+            Group::Real => "real programs",
+        }
+    }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+fn entries(path: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut paths: Vec<_> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
+    paths.sort();
+    Ok(paths)
+}
+
 impl Program {
-    /// Every program below `bench/programs`, C first.
+    /// Every program below `bench/programs`, C first, then the real ones.
     pub(crate) fn all(places: &Places) -> Result<Vec<Program>, String> {
         let folder = places.repository.join("bench/programs");
-        let names = |path: &Path| -> Result<Vec<PathBuf>, String> {
-            let entries =
-                std::fs::read_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
-            let mut paths: Vec<_> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
-            paths.sort();
-            Ok(paths)
-        };
-        let stem = |path: &Path| {
-            path.file_stem()
-                .map(|s| s.to_string_lossy().into_owned())
-                .unwrap_or_default()
-        };
         let mut programs = Vec::new();
-        for path in names(&folder.join("c"))? {
+        for path in entries(&folder.join("c"))? {
             if path.extension().is_some_and(|e| e == "c") {
                 programs.push(Program {
                     name: stem(&path),
                     short: stem(&path),
-                    language: Language::C,
+                    source: Source::C,
                 });
             }
         }
-        for path in names(&folder.join("rust"))? {
+        for path in entries(&folder.join("rust"))? {
             if path.join("src/main.rs").is_file() {
                 programs.push(Program {
                     name: format!("{}.rs", stem(&path)),
                     short: stem(&path),
-                    language: Language::Rust,
+                    source: Source::Rust,
                 });
             }
         }
+        programs.extend(real::ALL.iter().map(|real| Program {
+            name: real.name.to_string(),
+            short: real.name.to_string(),
+            source: Source::Real(real),
+        }));
         Ok(programs)
+    }
+
+    pub(crate) fn group(&self) -> Group {
+        match self.source {
+            Source::C => Group::C,
+            Source::Rust => Group::Rust,
+            Source::Real(_) => Group::Real,
+        }
+    }
+
+    /// Programs that were seeded with a race; the real ones were not.
+    pub(crate) fn seeded(&self) -> bool {
+        self.group() != Group::Real
     }
 
     /// A size at which a seeded race shows in a moment.
@@ -85,150 +159,204 @@ impl Program {
         }
     }
 
-    /// The command that builds, and the file it makes; or why this column is not possible.
-    pub(crate) fn build(
-        &self,
-        column: &Column,
-        variant: Variant,
-        places: &Places,
-    ) -> Result<(Command, PathBuf), String> {
-        let suffix = match variant {
-            Variant::Clean => "",
-            Variant::Seeded => "-seeded",
+    /// The size at which its arrays fill so many megabytes; `None` if memory does not grow with the size.
+    pub(crate) fn size_of(&self, megabytes: u64) -> Option<String> {
+        let bytes = megabytes * 1_000_000;
+        let size = match self.short.as_str() {
+            // Text, cipher, and text again.
+            "crypt" => bytes / 3,
+            // Five entries of 16 bytes and two numbers a row.
+            "sparse" => bytes / 96,
+            "sor" | "lufact" => (bytes / 8).isqrt(),
+            // A path has 400 numbers.
+            "montecarlo" => bytes / 3200,
+            _ => return None,
         };
-        let folder = places
-            .scratch
-            .join(format!("{}{suffix}", column.build_key()));
-        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        match self.language {
-            Language::C => Ok(self.build_c(column, variant, places, &folder)),
-            Language::Rust => self.build_rust(column, variant, places, &folder),
+        Some(size.to_string())
+    }
+
+    /// What it is run with; `size` only for the programs that take one.
+    pub(crate) fn job(&self, threads: usize, size: Option<&str>, places: &Places) -> Job {
+        match self.source {
+            Source::C | Source::Rust => {
+                let mut arguments = vec![threads.to_string()];
+                arguments.extend(size.map(str::to_string));
+                Job {
+                    wrapper: Vec::new(),
+                    arguments,
+                    check: Check::Checksum,
+                }
+            }
+            Source::Real(real) => real.job(threads, places),
         }
     }
 
-    fn build_c(
+    /// Fetches what a build needs.
+    pub(crate) fn fetch(&self, places: &Places) -> Option<Command> {
+        match self.source {
+            Source::C | Source::Rust => None,
+            Source::Real(real) => Some(real.fetch(places)),
+        }
+    }
+
+    /// The command that builds, and the file it makes; or why this column is not possible.
+    pub(crate) fn build(
         &self,
-        column: &Column,
+        kind: &Kind,
         variant: Variant,
         places: &Places,
-        folder: &Path,
-    ) -> (Command, PathBuf) {
+    ) -> Result<Recipe, String> {
+        match self.source {
+            Source::C => self.build_c(kind, variant, places),
+            Source::Rust => self.build_rust(kind, variant, places),
+            Source::Real(real) => real.build(kind, variant, places),
+        }
+    }
+
+    fn build_c(&self, kind: &Kind, variant: Variant, places: &Places) -> Result<Recipe, String> {
+        let folder = places.scratch.join(kind.folder(variant)).join("c");
+        create(&folder)?;
         let executable = folder.join(&self.short);
-        let mut command = match column.placement() {
-            Some(placement) => {
-                let mut command = Command::new(places.bin.join("footrace-cc"));
-                command.arg(format!("-ffootrace={placement}"));
+        let mut command = match kind {
+            Kind::Plain => {
+                let mut command = Command::new("clang-22");
+                command.arg("-gdwarf-4");
                 command
             }
-            None => Command::new("clang-22"),
+            Kind::Tsan => {
+                let mut command = Command::new("clang-22");
+                command.args(["-g", "-fsanitize=thread"]);
+                command
+            }
+            Kind::Null | Kind::Checked(_) => {
+                let mut command = Command::new(places.bin.join("footrace-cc"));
+                command.arg("-g");
+                checks(&mut command, kind, variant);
+                command
+            }
         };
-        match column {
-            Column::Null => {
-                command.env("FOOTRACE_RUNTIME", "null");
-            }
-            Column::Tsan => {
-                command.arg("-fsanitize=thread");
-            }
-            Column::Helgrind | Column::Drd => {
-                command.arg("-gdwarf-4");
-            }
-            Column::Plain | Column::Detector(_) => {}
-        }
         if variant == Variant::Seeded {
             command.arg("-DSEEDED_RACE");
         }
         let source = format!("bench/programs/c/{}.c", self.short);
         command
-            .args(["-O2", "-g", "-pthread"])
+            .args(["-O2", "-pthread"])
             .arg(places.repository.join(source))
             .arg("-o")
             .arg(&executable)
             .arg("-lm");
-        (command, executable)
+        Ok(Recipe {
+            command,
+            folder: executable.clone(),
+            executable,
+        })
     }
 
-    fn build_rust(
-        &self,
-        column: &Column,
-        variant: Variant,
-        places: &Places,
-        folder: &Path,
-    ) -> Result<(Command, PathBuf), String> {
-        let mut command = match column {
-            Column::Plain => {
-                let mut command = Command::new("cargo");
-                command.arg("build");
-                command
-            }
-            Column::Helgrind | Column::Drd => {
-                let mut command = Command::new("cargo");
-                command
-                    .arg("build")
-                    .env("RUSTFLAGS", "-C link-arg=-Wl,--build-id");
-                command.env("CARGO_PROFILE_RELEASE_DEBUG", "false");
-                command
-            }
-            Column::Tsan => {
-                return Err("Rust's installed std is not instrumented for ThreadSanitizer".into());
-            }
-            Column::Null | Column::Detector(_) => {
-                let mut command = Command::new(places.bin.join("cargo-footrace"));
-                command.args(["footrace", "build"]);
-                if let Some(placement) = column.placement() {
-                    command.arg(format!("-ffootrace={placement}"));
-                }
-                if *column == Column::Null {
-                    command.env("FOOTRACE_RUNTIME", "null");
-                }
-                command
-            }
-        };
+    fn build_rust(&self, kind: &Kind, variant: Variant, places: &Places) -> Result<Recipe, String> {
+        let folder = places.scratch.join(kind.folder(variant)).join("rust");
+        create(&folder)?;
+        let mut command = cargo(kind, variant, places)?;
         command
             .args(["--release", "--package", &self.short, "--manifest-path"])
             .arg(places.repository.join("bench/programs/rust/Cargo.toml"))
             .arg("--target-dir")
-            .arg(folder.join("rust"));
+            .arg(&folder);
         if variant == Variant::Seeded {
             command.args(["--features", "seeded_race"]);
         }
-        let target = folder.join("rust");
-        let executable = match column {
-            Column::Null | Column::Detector(_) => target
-                .join("x86_64-unknown-linux-gnu/release")
-                .join(&self.short),
-            _ => target.join("release").join(&self.short),
+        let released = match kind {
+            Kind::Plain | Kind::Tsan => "release",
+            Kind::Null | Kind::Checked(_) => "x86_64-unknown-linux-gnu/release",
         };
-        Ok((command, executable))
+        Ok(Recipe {
+            command,
+            executable: folder.join(released).join(&self.short),
+            folder,
+        })
     }
 }
 
-/// The command that runs an executable in a column.
-pub(crate) fn run_command(column: &Column, executable: &Path, arguments: &[String]) -> Command {
-    let mut command = match column {
-        Column::Helgrind | Column::Drd => {
-            let mut command = Command::new("valgrind");
-            let tool = if *column == Column::Drd {
-                "drd"
-            } else {
-                "helgrind"
-            };
-            command
-                .arg(format!("--tool={tool}"))
-                .args(["--quiet", "--error-exitcode=66"])
-                .arg(executable);
+pub(crate) fn create(folder: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))
+}
+
+/// Tells Footrace's tools which checks and which runtime go into a program.
+pub(crate) fn checks(command: &mut Command, kind: &Kind, variant: Variant) {
+    match kind {
+        Kind::Null => {
+            command.env("FOOTRACE_RUNTIME", "null");
+        }
+        Kind::Checked(placement) => {
+            command.env("FOOTRACE_PLACEMENT", placement);
+        }
+        Kind::Plain | Kind::Tsan => {}
+    }
+    if variant == Variant::Counted {
+        command.env("FOOTRACE_COUNT", "1");
+    }
+}
+
+/// `cargo build`, or `cargo footrace build`.
+pub(crate) fn cargo(kind: &Kind, variant: Variant, places: &Places) -> Result<Command, String> {
+    let mut command = match kind {
+        Kind::Plain => {
+            let mut command = Command::new("cargo");
+            command.env("RUSTFLAGS", "-C dwarf-version=4").arg("build");
             command
         }
-        _ => Command::new(executable),
+        Kind::Tsan => return Err("n/a (needs nightly)".to_string()),
+        Kind::Null | Kind::Checked(_) => {
+            let mut command = Command::new(places.bin.join("cargo-footrace"));
+            command.args(["footrace", "build"]);
+            checks(&mut command, kind, variant);
+            command
+        }
     };
+    // Several are built at once.
+    command.env("CARGO_BUILD_JOBS", "1");
+    Ok(command)
+}
+
+/// The command that runs a program's job in a column.
+pub(crate) fn run_command(
+    column: &Column,
+    executable: &Path,
+    job: &Job,
+    scratch: &Path,
+    stats: bool,
+) -> Command {
+    let mut words: Vec<String> = job.wrapper.clone();
+    if column.valgrind() {
+        let tool = if *column == Column::Drd {
+            "drd"
+        } else {
+            "helgrind"
+        };
+        words.extend([
+            "valgrind".to_string(),
+            format!("--tool={tool}"),
+            "--quiet".to_string(),
+            "--error-exitcode=66".to_string(),
+        ]);
+    }
+    words.push(executable.to_string_lossy().into_owned());
+    words.extend(job.arguments.iter().cloned());
+    let mut words = words.into_iter();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
     match column {
         Column::Detector(name) => {
-            command.env("FOOTRACE_OPTIONS", format!("detector={name}"));
+            let records = scratch.join("races");
+            let stats = if stats { ":stats=1" } else { "" };
+            command.env(
+                "FOOTRACE_OPTIONS",
+                format!("detector={name}:log_path={}{stats}", records.display()),
+            );
         }
         Column::Tsan => {
             command.env("TSAN_OPTIONS", "atexit_sleep_ms=0");
         }
         _ => {}
     }
-    command.args(arguments);
     command
 }

@@ -1,7 +1,9 @@
 //! Medians, spreads, means.
 
+use serde::{Deserialize, Serialize};
+
 /// The middle value and the range of a sample.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) median: f64,
     pub(crate) least: f64,

@@ -1,5 +1,5 @@
 //! Array shadow fractions of the program shapes beside Table II of the SlimState paper, as Markdown.
-//! `cargo xtask figures` writes them to docs/figures.md.
+//! `cargo xtask figures` writes them to the end of docs/figures.md.
 
 use engine::Detector;
 use engine::replay::Replay;
@@ -7,11 +7,7 @@ use engine::slimstate::{SlimState, SlimStateBb, SlimStateBf, SlimStateBp, Summar
 use trace::shapes::{SHAPES, Shape, Size};
 
 const PREFACE: &str = "\
-# Figures
-
-Written by `cargo xtask figures`.
-
-## Array shadow fractions
+## Traces: array shadow fractions
 
 Shadow locations of arrays for each array element, over all arrays that a program allocates. In parentheses: Table II of the SlimState
 paper, its sizes (Table III), and the number of locations that follows from both. Ours are traces of `footrace gen NAME` in their default

@@ -1,0 +1,176 @@
+//! Builds every executable that a run needs, several at a time.
+
+use crate::column::{Kind, Variant};
+use crate::measure;
+use crate::pool;
+use crate::program::{Places, Program};
+use crate::progress::{Phase, Progress};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(1200);
+
+/// An executable and the processor time that its build took, or the reason why there is none.
+pub(crate) type Built = Result<(PathBuf, f64), String>;
+
+/// Which executable: a program by its number, and how it is built.
+pub(crate) type Which = (usize, Kind, Variant);
+
+/// All builds of a run.
+pub(crate) type Builds = BTreeMap<Which, Built>;
+
+fn expected_seconds(program: &Program, kind: &Kind) -> f64 {
+    use crate::program::Group;
+    let ours = matches!(kind, Kind::Null | Kind::Checked(_));
+    match (program.group(), ours) {
+        (Group::C, _) => 0.3,
+        (Group::Rust, false) => 1.5,
+        (Group::Rust, true) => 6.0,
+        (Group::Real, false) => 15.0,
+        (Group::Real, true) => 30.0,
+    }
+}
+
+/// Sources first, then everything that is wanted; what shares a folder one after the other.
+pub(crate) fn build_all(
+    programs: &[Program],
+    wanted: &BTreeSet<Which>,
+    places: &Places,
+    progress: &mut Progress,
+) -> Builds {
+    let mut builds = Builds::new();
+    let expected = |which: &Which| {
+        let seconds = programs
+            .get(which.0)
+            .map_or(0.0, |p| expected_seconds(p, &which.1));
+        seconds / pool::workers() as f64
+    };
+    progress.expect(Phase::Build, wanted.iter().map(expected).sum());
+    progress.begin("build");
+    let tools = fingerprint(&places.bin);
+    let mut unfetched = BTreeMap::new();
+    for (number, program) in programs.iter().enumerate() {
+        if let Some(command) = program.fetch(places) {
+            progress.show(&format!("fetch {}", program.name));
+            match measure::run(command, LIMIT, &places.scratch.join("fetch")) {
+                Ok(run) if run.status.is_some_and(|s| s.success()) => {}
+                Ok(run) => {
+                    unfetched.insert(number, format!("cannot fetch: {}", run.complaint()));
+                }
+                Err(error) => {
+                    unfetched.insert(number, format!("cannot fetch: {error}"));
+                }
+            }
+        }
+    }
+    let mut by_folder: BTreeMap<PathBuf, Vec<(Which, crate::program::Recipe)>> = BTreeMap::new();
+    for which in wanted {
+        let (number, kind, variant) = which;
+        let Some(program) = programs.get(*number) else {
+            continue;
+        };
+        let recipe = match unfetched.get(number) {
+            Some(reason) => Err(reason.clone()),
+            None => program.build(kind, *variant, places),
+        };
+        match recipe {
+            Ok(recipe) => by_folder
+                .entry(recipe.folder.clone())
+                .or_default()
+                .push((which.clone(), recipe)),
+            Err(reason) => {
+                builds.insert(which.clone(), Err(reason));
+            }
+        }
+    }
+    // Long ones first, so that no worker is left alone with them.
+    let mut groups: Vec<_> = by_folder.into_values().collect();
+    groups.sort_by(|a, b| {
+        let sum = |group: &[(Which, _)]| group.iter().map(|(w, _)| expected(w)).sum::<f64>();
+        sum(b).total_cmp(&sum(a))
+    });
+    let (sender, results) = std::sync::mpsc::channel();
+    let progress_of = |which: &Which| {
+        let name = programs.get(which.0).map_or("", |p| p.name.as_str());
+        format!("build {name} {}", which.1.folder(which.2))
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            pool::run_all(
+                pool::workers(),
+                groups,
+                |worker, group| {
+                    let scratch = places.scratch.join(format!("build-{worker}"));
+                    for (which, recipe) in group {
+                        let built = build(&which, recipe, &tools, &scratch);
+                        if sender.send((which, built)).is_err() {
+                            return;
+                        }
+                    }
+                },
+                |()| {},
+            );
+        });
+        for (which, built) in results {
+            progress.done(Phase::Build, expected(&which));
+            progress.show(&progress_of(&which));
+            builds.insert(which, built);
+        }
+    });
+    progress.expect(Phase::Build, 0.0);
+    builds
+}
+
+/// Real programs take long to build and are kept until the tools change; the others are built anew, so that build times are
+/// those of a build.
+fn build(which: &Which, recipe: crate::program::Recipe, tools: &str, scratch: &Path) -> Built {
+    let tool = recipe.command.get_program().to_string_lossy().into_owned();
+    if tool.contains('/') && !Path::new(&tool).is_file() {
+        return Err("the tool is not built: run `cargo xtask dist`".to_string());
+    }
+    let keep = recipe.folder.join("kept");
+    let key = match which.1 {
+        Kind::Plain | Kind::Tsan => "",
+        Kind::Null | Kind::Checked(_) => tools,
+    };
+    if let Ok(text) = fs::read_to_string(&keep)
+        && let Some((seconds, of)) = text.split_once(' ')
+        && of == key
+        && recipe.executable.is_file()
+        && let Ok(seconds) = seconds.parse()
+    {
+        return Ok((recipe.executable, seconds));
+    }
+    let run =
+        measure::run(recipe.command, LIMIT, scratch).map_err(|e| format!("cannot build: {e}"))?;
+    match run.status {
+        Some(status) if status.success() && recipe.executable.is_file() => {
+            if recipe.executable.ends_with("program") {
+                let text = format!("{} {key}", run.cpu_seconds);
+                fs::write(&keep, text).map_err(|e| format!("{}: {e}", keep.display()))?;
+            }
+            Ok((recipe.executable, run.cpu_seconds))
+        }
+        Some(_) => Err(format!("does not build: {}", run.complaint())),
+        None => Err("building takes too long".to_string()),
+    }
+}
+
+/// Something that changes when the tools do.
+fn fingerprint(bin: &Path) -> String {
+    let mut hasher = DefaultHasher::new();
+    let lib = bin.with_file_name("lib");
+    for folder in [bin, &lib] {
+        let mut files: Vec<PathBuf> = fs::read_dir(folder)
+            .map(|entries| entries.flatten().map(|e| e.path()).collect())
+            .unwrap_or_default();
+        files.sort();
+        for file in files {
+            fs::read(&file).unwrap_or_default().hash(&mut hasher);
+        }
+    }
+    format!("{:x}", hasher.finish())
+}

@@ -1,0 +1,190 @@
+#!/bin/bash
+# Real programs, unmodified: their sources and builds. The benchmark harness calls this; bench/README.md says what for.
+#
+#   build.sh fetch NAME            sources, and the files that its job reads
+#   build.sh build NAME FOLDER     builds in FOLDER with CC, CXX, AR, RANLIB and CARGO_BUILD; the program is FOLDER/program
+#
+# REAL_DIR: where sources and files go. Needs Debian's dpkg-dev, make, cmake, autoconf, tcl; python3.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=${REAL_DIR:?}
+jobs=${REAL_JOBS:-1}
+mkdir -p "$work"/{src,log}
+
+# ---- sources ----------------------------------------------------------------------------------------------
+
+# An apt configuration of our own: sources of this and the neighbouring suites from the mirror that the system uses.
+# (A mirror may lack a package's files in one suite.)
+suites="bookworm trixie"
+prepare_apt() {
+  [ ! -e "$work/apt/ready" ] || return 0
+  mkdir -p "$work"/apt/{lists/partial,cache/archives/partial}
+  local site suite
+  site=$(apt-get indextargets --format '$(SITE)' 'Origin: Debian' | sort -u | head -1)
+  for suite in $suites; do
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $suite main"
+  done > "$work/apt/sources.list"
+  cat > "$work/apt/apt.conf" <<CONF
+Dir::Etc::SourceList "$work/apt/sources.list";
+Dir::Etc::SourceParts "-";
+Dir::State::Lists "$work/apt/lists";
+Dir::Cache "$work/apt/cache";
+APT::Sandbox::User "root";
+CONF
+  APT_CONFIG=$work/apt/apt.conf apt-get update > "$work/log/apt" 2>&1
+  touch "$work/apt/ready"
+}
+
+# Debian source packages, unpacked with Debian's patches, into src/NAME.
+deb() {
+  local package at suite
+  for package in "$@"; do
+    [ ! -e "$work/src/$package" ] || continue
+    prepare_apt
+    at=$work/src/$package.new
+    for suite in $suites; do
+      rm -rf "$at" && mkdir -p "$at"
+      if (cd "$at" && APT_CONFIG=$work/apt/apt.conf apt-get source --only-source -t "$suite" "$package") \
+        > "$work/log/$package.fetch" 2>&1; then
+        mv "$at"/*/ "$work/src/$package"
+        rm -rf "$at"
+        break
+      fi
+    done
+    [ -e "$work/src/$package" ] ||
+      { echo "build.sh: error: cannot fetch the source package $package; see $work/log/$package.fetch" >&2; return 1; }
+  done
+}
+
+# A crate's sources into src/NAME; cargo's cache has them once cargo was asked about them.
+crate() {
+  [ ! -e "$work/src/$1" ] || return 0
+  (cd "$work" && cargo info "$1@$2") > "$work/log/$1.fetch" 2>&1
+  cp -r "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$1-$2" "$work/src/$1"
+}
+
+# Text that is different everywhere and still compresses: sources, over and over.
+input() {
+  local file=$work/input-$1 size=$(($1 << 20))
+  [ "$(stat -c %s "$file" 2> /dev/null || echo 0)" != $size ] || return 0
+  deb zlib libzstd
+  find "$work/src/zlib" "$work/src/libzstd" -name '*.[ch]' -print0 | sort -z | xargs -0 cat > "$work/input.one"
+  : > "$file"
+  while [ "$(stat -c %s "$file")" -lt $size ]; do cat "$work/input.one" >> "$file"; done
+  truncate -s $size "$file"
+}
+
+# Thirty pictures of 352 x 288 with something that moves.
+video() {
+  [ ! -e "$work/video.yuv" ] || return 0
+  python3 - "$work/video.yuv.new" << 'PYTHON'
+import sys
+
+WIDTH, HEIGHT, PICTURES = 352, 288, 30
+with open(sys.argv[1], "wb") as video:
+    for t in range(PICTURES):
+        rows = [bytes((x * 3 + y * 2 + t * 5 ^ (x * y >> 6)) & 255 for x in range(WIDTH)) for y in range(HEIGHT)]
+        video.write(b"".join(rows))
+        for shift in (3, 7):
+            video.write(bytes((x + y * shift + t) & 255 for y in range(HEIGHT // 2) for x in range(WIDTH // 2)))
+PYTHON
+  mv "$work/video.yuv.new" "$work/video.yuv"
+}
+
+fetch() {
+  case $1 in
+    pigz) deb zlib pigz && input 8 ;;
+    pbzip2) deb bzip2 pbzip2 && input 4 ;;
+    zstd) deb libzstd && input 8 ;;
+    xz) deb xz-utils && input 2 ;;
+    memcached) deb libevent memcached ;;
+    x264) deb x264 && video ;;
+    sqlite) deb sqlite3 ;;
+    leveldb) deb leveldb ;;
+    ripgrep) crate ripgrep 15.2.0 && deb libzstd ;;
+    rayon | tokio) (cd "$here/rust" && cargo fetch --locked --quiet) ;;
+    *) echo "build.sh: error: unknown program $1" >&2; return 2 ;;
+  esac
+}
+
+# ---- builds: in a folder of their own, with the variables a user would set -----------------------------------
+
+take() { for package in "$@"; do cp -r "$work/src/$package" .; done; }
+
+build_pigz() {
+  take zlib pigz
+  (cd zlib && ./configure --static && make -j$jobs libz.a)
+  make -C pigz -j$jobs CC="$CC" CFLAGS="-O3 -I../zlib" LDFLAGS="-L../zlib" pigz
+  cp pigz/pigz program
+}
+build_zstd() {
+  take libzstd
+  make -C libzstd/programs -j$jobs HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 zstd
+  cp libzstd/programs/zstd program
+}
+build_xz() {
+  take xz-utils
+  (cd xz-utils && ./configure --disable-shared --disable-nls --disable-doc --disable-scripts && make -j$jobs)
+  cp xz-utils/src/xz/xz program
+}
+build_pbzip2() {
+  take bzip2 pbzip2
+  make -C bzip2 -j$jobs CC="$CC" AR="$AR" RANLIB="$RANLIB" libbz2.a
+  # g++ warns of "..."PRIuMAX without a space; for clang it is an error unless told otherwise.
+  make -C pbzip2 CXX="$CXX" CXXFLAGS="-O2 -I../bzip2 -pthread -D_LARGEFILE64_SOURCE -D_FILE_OFFSET_BITS=64 \
+    -Wno-reserved-user-defined-literal" \
+    LDFLAGS="-L../bzip2" pbzip2
+  cp pbzip2/pbzip2 program
+}
+build_memcached() {
+  take libevent memcached
+  cmake -S libevent -B event -DCMAKE_INSTALL_PREFIX="$PWD/installed" -DEVENT__LIBRARY_TYPE=STATIC \
+    -DEVENT__DISABLE_OPENSSL=ON -DEVENT__DISABLE_TESTS=ON -DEVENT__DISABLE_SAMPLES=ON \
+    -DEVENT__DISABLE_BENCHMARK=ON -DCMAKE_BUILD_TYPE=Release -DCMAKE_POLICY_VERSION_MINIMUM=3.5
+  cmake --build event -j$jobs --target install
+  (cd memcached && ./configure --with-libevent="$PWD/../installed" --disable-docs --disable-werror && make -j$jobs memcached)
+  cp memcached/memcached program
+}
+# Without hand-written assembly, in which nobody sees accesses.
+build_x264() {
+  take x264
+  (cd x264 && ./configure --disable-asm --disable-opencl --disable-avs --disable-swscale --disable-lavf --disable-ffms \
+    --disable-gpac --disable-lsmash --bit-depth=8 && make -j$jobs x264)
+  cp x264/x264 program
+}
+build_sqlite() {
+  take sqlite3
+  (cd sqlite3 && CC=cc ./configure --disable-tcl --disable-readline && CC=cc make sqlite3.c)
+  $CC -O2 -pthread -DSQLITE_THREADSAFE=1 -Isqlite3 sqlite3/sqlite3.c "$here/sqlite.c" -o program -lm -ldl
+}
+build_leveldb() {
+  take leveldb
+  cmake -S leveldb -B lib -DCMAKE_BUILD_TYPE=Release -DLEVELDB_BUILD_TESTS=OFF -DLEVELDB_BUILD_BENCHMARKS=OFF \
+    -DHAVE_SNAPPY=OFF -DHAVE_CRC32C=OFF -DHAVE_TCMALLOC=OFF -DCMAKE_POLICY_VERSION_MINIMUM=3.5 -DCMAKE_AR="$(command -v "$AR")" \
+    -DCMAKE_RANLIB="$(command -v "$RANLIB")"
+  cmake --build lib -j$jobs --target leveldb
+  $CXX -std=c++17 -O2 -pthread -Ileveldb/include "$here/leveldb.cc" lib/libleveldb.a -o program
+}
+build_ripgrep() {
+  take ripgrep
+  (cd ripgrep && $CARGO_BUILD --release --locked -j$jobs --target-dir ../target)
+  cp "$(find target -path '*release/rg' -type f -perm -u+x | head -1)" program
+}
+build_own() {
+  $CARGO_BUILD --release --locked -j$jobs --package "$1-job" --manifest-path "$here/rust/Cargo.toml" --target-dir target
+  cp "$(find target -path "*release/$1-job" -type f -perm -u+x | head -1)" program
+}
+build_rayon() { build_own rayon; }
+build_tokio() { build_own tokio; }
+
+case ${1-} in
+  fetch) fetch "$2" ;;
+  build)
+    rm -rf "$3" && mkdir -p "$3" && cd "$3"
+    "build_$2"
+    # What is not needed any more takes gigabytes.
+    cp program ../program.new && rm -rf -- * && mv ../program.new program
+    ;;
+  *) echo "usage: build.sh fetch NAME | build NAME FOLDER" >&2; exit 2 ;;
+esac
