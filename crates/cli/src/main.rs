@@ -24,6 +24,8 @@ enum Command {
     Run(races::Run),
     /// Report the races of a program that ran by itself.
     Show(races::Show),
+    /// Say where the checks of a line's accesses went, and why.
+    Explain(races::Explain),
     /// Compile or link C, as footrace-cc does.
     Cc(compilers::Compile),
     /// Compile or link C++, as footrace-c++ does.
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
     let code = match Arguments::parse().command {
         Command::Run(arguments) => arguments.run(),
         Command::Show(arguments) => arguments.run(),
+        Command::Explain(arguments) => arguments.run(),
         Command::Cc(arguments) => return arguments.run("footrace cc", Language::C),
         Command::Cxx(arguments) => return arguments.run("footrace c++", Language::Cxx),
         Command::Env(arguments) => return arguments.run(),

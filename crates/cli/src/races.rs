@@ -1,4 +1,4 @@
-//! The commands about programs: `run`, `show`.
+//! The commands about programs: `run`, `show`, `explain`.
 
 use crate::{BAD_INPUT, FINE, RACES};
 use clap::Args;
@@ -40,6 +40,16 @@ pub(crate) struct Show {
     files: Vec<PathBuf>,
 }
 
+/// `footrace explain`.
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// FILE:LINE; of the file, the end of its path is enough.
+    line: findings::Line,
+    /// The program; by default the one built last here or by cargo footrace that has such a line.
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+}
+
 /// What both know.
 #[derive(Args)]
 struct Common {
@@ -74,6 +84,17 @@ impl Run {
             exit_code: i32::from(self.common.exit_code),
         };
         answer(findings::run(&options).map(|code| u8::try_from(code).unwrap_or(1)))
+    }
+}
+
+impl Explain {
+    pub(crate) fn run(self) -> u8 {
+        answer(
+            findings::explain(&self.line, self.binary.as_deref()).map(|text| {
+                print!("{text}");
+                FINE
+            }),
+        )
     }
 }
 

@@ -82,6 +82,8 @@ pub struct Access {
     pub thread: u32,
     /// Where, without the runtime's and libc's first steps.
     pub stack: Vec<Frame>,
+    /// If one check stands for several accesses, or for one elsewhere: the places of all of them, of which one is meant.
+    pub sources: Vec<Place>,
     /// Locks held, outermost first.
     pub locks: Vec<Lock>,
 }
@@ -276,11 +278,17 @@ impl Finding {
         let mut side = |at: usize| {
             let access = &race.accesses[at];
             let locks = access.locks.iter().zip(&names[at]);
+            let frames = stack(symbols, modules, &access.stack.0);
+            let sources = match top(&frames) {
+                Some(frame) if !access.atomic => symbols.sources(frame, access.kind),
+                _ => Vec::new(),
+            };
             Access {
                 kind: access.kind,
                 atomic: access.atomic,
                 thread: access.thread,
-                stack: stack(symbols, modules, &access.stack.0),
+                stack: frames,
+                sources,
                 locks: locks
                     .map(|(lock, name)| Lock {
                         address: lock.address,

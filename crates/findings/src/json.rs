@@ -40,11 +40,17 @@ fn access(access: &Access) -> Value {
             })
         })
         .collect();
+    let sources: Value = access
+        .sources
+        .iter()
+        .map(|place| json!({"file": place.file, "line": place.line, "column": place.column}))
+        .collect();
     json!({
         "kind": match access.kind { AccessKind::Read => "read", AccessKind::Write => "write" },
         "atomic": access.atomic,
         "thread": access.thread,
         "stack": stack(&access.stack),
+        "sources": sources,
         "locks": locks,
     })
 }

@@ -4,10 +4,12 @@
 //! program ──records──► collect ──► symbols ──► finding (one for each unique pair) ──► suppress ──► text, JSON
 //! ```
 //!
-//! [`run`] starts the program and shows races while it runs; [`show`] reads files that are there.
+//! [`run`] starts the program and shows races while it runs; [`show`] reads files that are there; [`explain`] reads what the
+//! pass wrote into a program.
 #![forbid(unsafe_code)]
 
 mod collect;
+mod explain;
 mod finding;
 pub mod json;
 mod run;
@@ -18,6 +20,7 @@ mod symbols;
 mod text;
 
 pub use collect::{Collector, show};
+pub use explain::{Line, explain};
 pub use finding::{Finding, Frame, Place};
 pub use run::{Options, run};
 pub use stats::Statistics;

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use addr2line::Loader;
-use object::{Object, ObjectSymbol, SymbolKind};
+use event::AccessKind;
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use places::{Kind, Table};
 use report::Module;
 
 use crate::finding::{Frame, Place};
@@ -23,6 +25,8 @@ struct File {
     loader: Option<Loader>,
     /// By address.
     data: Vec<Datum>,
+    /// Which accesses its checks stand for.
+    places: Table,
 }
 
 /// The files read so far; a file is read when it is first asked for.
@@ -37,13 +41,16 @@ impl std::fmt::Debug for Symbols {
     }
 }
 
-fn data_of(path: &Path) -> Vec<Datum> {
-    let Ok(bytes) = std::fs::read(path) else {
-        return Vec::new();
+/// What a program says of its checks; an error if it is damaged, nothing if it has no such section.
+pub(crate) fn places_of(file: &object::File<'_>) -> Result<Table, String> {
+    let Some(section) = file.section_by_name(places::SECTION) else {
+        return Ok(Table::default());
     };
-    let Ok(file) = object::File::parse(&*bytes) else {
-        return Vec::new();
-    };
+    let bytes = section.data().map_err(|error| error.to_string())?;
+    Table::read(bytes).map_err(|error| error.to_string())
+}
+
+fn data_of(file: &object::File<'_>) -> Vec<Datum> {
     let mut data: Vec<Datum> = file
         .symbols()
         .chain(file.dynamic_symbols())
@@ -59,7 +66,7 @@ fn data_of(path: &Path) -> Vec<Datum> {
     data
 }
 
-fn demangle(name: &str) -> String {
+pub(crate) fn demangle(name: &str) -> String {
     // Anything else is a name as it stands; `g` would be taken for a mangled type.
     if !name.starts_with("_Z") && !name.starts_with("_R") {
         return name.to_owned();
@@ -77,9 +84,15 @@ fn demangle(name: &str) -> String {
 impl Symbols {
     fn file(&mut self, path: &str) -> Rc<File> {
         let known = self.files.entry(path.to_owned()).or_insert_with(|| {
+            let bytes = std::fs::read(Path::new(path)).unwrap_or_default();
+            let file = object::File::parse(&*bytes).ok();
             Rc::new(File {
                 loader: Loader::new(path).ok(),
-                data: data_of(Path::new(path)),
+                data: file.as_ref().map(data_of).unwrap_or_default(),
+                // Reports are good without it.
+                places: file
+                    .and_then(|file| places_of(&file).ok())
+                    .unwrap_or_default(),
             })
         });
         Rc::clone(known)
@@ -143,6 +156,34 @@ impl Symbols {
             frames.push(frame);
         }
         frames
+    }
+
+    /// The places of the accesses that the check in `frame` stands for, if that is more than the place of the check.
+    pub(crate) fn sources(&mut self, frame: &Frame, kind: AccessKind) -> Vec<Place> {
+        let Some(place) = &frame.place else {
+            return Vec::new();
+        };
+        let file = self.file(&frame.module);
+        let kind = match kind {
+            AccessKind::Read => Kind::Read,
+            AccessKind::Write => Kind::Write,
+        };
+        let sources = file
+            .places
+            .sources(&place.file, place.line, place.column, kind);
+        let mut sources: Vec<Place> = sources
+            .map(|access| Place {
+                file: file.places.text(access.place.file).to_owned(),
+                line: access.place.line,
+                column: access.place.column,
+            })
+            .collect();
+        sources.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+        sources.dedup();
+        if sources == [place.clone()] {
+            sources.clear();
+        }
+        sources
     }
 
     /// The global that holds an address: name, offset in it, size.

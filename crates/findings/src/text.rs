@@ -180,6 +180,14 @@ fn side_note(finding: &Finding, at: usize) -> String {
         let _ = write!(text, ", holding {}:", names.join(", "));
     }
     stack(&mut text, &access.stack);
+    if !access.sources.is_empty() {
+        let places: Vec<String> = access.sources.iter().map(self::at).collect();
+        let _ = write!(
+            text,
+            "\n    one check stands for the accesses at {}",
+            places.join(", ")
+        );
+    }
     text
 }
 

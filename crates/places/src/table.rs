@@ -217,16 +217,22 @@ impl Table {
             ..old
         };
         let first = self.checks.len() as u32;
-        self.checks.extend(other.checks.into_iter().map(|check| Check {
-            place: place(check.place),
-            ..check
-        }));
+        self.checks
+            .extend(other.checks.into_iter().map(|check| Check {
+                place: place(check.place),
+                ..check
+            }));
         let accesses = other.accesses.into_iter().map(|access| Access {
             function: text(access.function),
             place: place(access.place),
             kind: access.kind,
             fate: Fate {
-                checks: access.fate.checks.iter().map(|c| CheckId(c.0 + first)).collect(),
+                checks: access
+                    .fate
+                    .checks
+                    .iter()
+                    .map(|c| CheckId(c.0 + first))
+                    .collect(),
                 dropped: access.fate.dropped.map(text),
                 ..access.fate
             },

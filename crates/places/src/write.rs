@@ -59,7 +59,9 @@ impl Table {
                 number(&mut body, why.0);
             }
             number(&mut body, fate.checks.len() as u32);
-            fate.checks.iter().for_each(|check| number(&mut body, check.0));
+            fate.checks
+                .iter()
+                .for_each(|check| number(&mut body, check.0));
         }
         let mut out = MAGIC.to_vec();
         out.push(VERSION);
