@@ -20,7 +20,8 @@ pub(crate) fn test(extra: &[&str], chosen: &[&str]) -> Result<(), String> {
         cargo::run(&[&builds[..], &["--test", "builds", "--", "--ignored"]].concat())?;
     }
     let runner = ["run", "--quiet", "--package", "footrace-corpus", "--"];
-    cargo::run(&[&runner[..], extra, &chosen].concat())?;
+    let all: &[&str] = if long { &["--all"] } else { &[] };
+    cargo::run(&[&runner[..], extra, all, &chosen].concat())?;
     if chosen.is_empty() && extra.is_empty() {
         // So that the benchmarks cannot rot: it fails if an output is wrong or a seeded race is missed, never for slowness.
         let two = [

@@ -11,7 +11,7 @@ mod tool;
 mod tsan;
 
 use clap::Parser;
-use judge::{Options, Outcome};
+use judge::{Detectors, Options, Outcome};
 use program::{Program, Verdict};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,9 +28,12 @@ struct Arguments {
     /// Who judges.
     #[arg(long, value_enum, default_value = "footrace")]
     tool: Tool,
-    /// Detectors to run under, separated by commas.
-    #[arg(long, value_delimiter = ',', default_value = "djit,fasttrack")]
+    /// Detectors to run under, separated by commas. By default fasttrack and bigfoot, and some programs under the others.
+    #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
+    /// Every program under every exact detector.
+    #[arg(long, conflicts_with = "detectors")]
+    all: bool,
     /// Runs of each program.
     #[arg(long, default_value_t = 1)]
     repeat: u32,
@@ -96,7 +99,11 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     }
     let options = Options {
         tool: arguments.tool,
-        detectors: arguments.detectors.clone(),
+        detectors: match arguments.detectors.as_slice() {
+            [] if arguments.all => Detectors::All,
+            [] => Detectors::Some,
+            chosen => Detectors::Chosen(chosen.to_vec()),
+        },
         repeat: arguments.repeat,
         bless: arguments.bless,
         processor: processor_flags(),

@@ -31,9 +31,12 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The folder of one program under one tool.
-    pub(crate) fn folder(&self, program: &Program, tool: Tool) -> PathBuf {
-        let tool = format!("{tool:?}").to_lowercase();
+    /// The folder of one program under one tool, with checks placed one way.
+    pub(crate) fn folder(&self, program: &Program, tool: Tool, placement: &str) -> PathBuf {
+        let tool = match tool {
+            Tool::Footrace => format!("footrace-{placement}"),
+            Tool::Tsan | Tool::Plain => format!("{tool:?}").to_lowercase(),
+        };
         self.scratch
             .join(tool)
             .join(program.verdict.folder())
@@ -45,15 +48,29 @@ impl Places {
     }
 }
 
+/// The placement of checks that a detector needs.
+pub(crate) fn placement(detector: &str) -> &'static str {
+    match detector {
+        "redcard" | "slimcard" => "redcard",
+        "bigfoot" | "bigfoot-pages" => "bigfoot",
+        _ => "all",
+    }
+}
+
 /// Builds the program; the executable, or what the compiler said.
-pub(crate) fn build(program: &Program, tool: Tool, places: &Places) -> Result<PathBuf, String> {
-    let folder = places.folder(program, tool);
+pub(crate) fn build(
+    program: &Program,
+    tool: Tool,
+    placement: &str,
+    places: &Places,
+) -> Result<PathBuf, String> {
+    let folder = places.folder(program, tool, placement);
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let executable = folder.join("program");
     if up_to_date(&executable, program, places, tool) {
         return Ok(executable);
     }
-    let command = match program.language {
+    let mut command = match program.language {
         Language::C | Language::Cxx => compile_c(program, tool, places, &executable),
         Language::Rust if tool == Tool::Footrace => {
             let manifest = wrap_in_package(program, &folder)?;
@@ -65,6 +82,7 @@ pub(crate) fn build(program: &Program, tool: Tool, places: &Places) -> Result<Pa
             compile_cargo(&project.join("Cargo.toml"), tool, places, &folder)
         }
     };
+    command.env("FOOTRACE_PLACEMENT", placement);
     let through_cargo = program.language == Language::Cargo
         || (program.language == Language::Rust && tool == Tool::Footrace);
     let ended = run(command, BUILD_LIMIT, &folder).map_err(|e| format!("cannot build: {e}"))?;
@@ -225,7 +243,7 @@ pub(crate) fn execute(
     places: &Places,
     executable: &Path,
 ) -> Result<Ended, String> {
-    let folder = places.folder(program, tool);
+    let folder = places.folder(program, tool, placement(detector));
     let command = match tool {
         Tool::Footrace => {
             let json = folder.join("report.json");
