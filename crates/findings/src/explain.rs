@@ -165,9 +165,15 @@ fn describe(text: &mut String, table: &Table, access: &Access) {
         demangle(table.text(access.function)),
     );
     let fate = &access.fate;
+    let mut said: Vec<String> = Vec::new();
     for id in &fate.checks {
-        if let Some(check) = table.get(*id) {
-            let _ = writeln!(text, "    {}", checked(table, access, *id, check));
+        // Copies of a check, on several ways out of a loop, are one to the reader.
+        if let Some(check) = table.get(*id)
+            && let what = checked(table, access, *id, check)
+            && !said.contains(&what)
+        {
+            let _ = writeln!(text, "    {what}");
+            said.push(what);
         }
     }
     if fate.already_checked {

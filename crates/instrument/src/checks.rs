@@ -2,6 +2,7 @@
 use crate::access::{Access, Extent, Kind, Mask};
 use crate::libatomic::{AtomicCall, Size};
 use crate::llvm::{Attribute, Builder, Context, Module, Opcode, Ordering, Value};
+use crate::places::Places;
 use crate::stats::{Count, Stats};
 use abi::{AtomicKind, Order};
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ pub(crate) struct Checks {
     builder: Builder,
     declared: HashMap<&'static str, Value>,
     no_merge: Option<Attribute>,
+    places: Places,
 }
 
 /// `memory(inaccessiblemem: readwrite)`: a check touches the runtime's memory, none of the program's.
@@ -31,6 +33,7 @@ impl Checks {
             builder: Builder::new(context),
             declared: HashMap::new(),
             no_merge: context.attribute("nomerge", 0),
+            places: Places::default(),
         }
     }
 
@@ -101,8 +104,14 @@ impl Checks {
         self.builder.before(instruction, location);
     }
 
-    /// Inserts the check of a plain access.
+    /// Where it is written down what became of the checks.
+    pub(crate) fn places(&mut self) -> &mut Places {
+        &mut self.places
+    }
+
+    /// Inserts the check of a plain access, where it is.
     pub(crate) fn plain(&mut self, function: Value, access: &Access, stats: &mut Stats) {
+        self.places.kept(function, access);
         self.before(access.instruction, access.instruction, function);
         let kind = access.kind;
         let pointer = access.pointer;

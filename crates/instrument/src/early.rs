@@ -79,6 +79,7 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
             function.add_attribute(attribute);
         }
     }
+    checks.places().write(module);
     note::add(module, &mut checks, options.placement);
     stats.print(options)
 }
@@ -108,7 +109,10 @@ fn instrument(
             {
                 for access in accesses {
                     let reason = rules.memory(access);
-                    reason.into_iter().for_each(|reason| stats.add(reason));
+                    if let Some(reason) = reason {
+                        stats.add(reason);
+                        checks.places().dropped(function, access, reason);
+                    }
                     reasons.push(reason.is_some());
                 }
             }
@@ -126,6 +130,8 @@ fn instrument(
                 }
                 if covered[index][number] {
                     stats.add(Count::SkippedCovered);
+                    let reason = Count::SkippedCovered;
+                    checks.places().dropped(function, access, reason);
                 } else {
                     checks.plain(function, access, stats);
                 }

@@ -116,6 +116,14 @@ const NAMES: &[(Count, &str)] = &[
     (Count::CallSites, "call sites"),
 ];
 
+impl Count {
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        let name = NAMES.iter().find(|(count, _)| *count == self);
+        name.map_or("", |(_, name)| name)
+    }
+}
+
 /// The counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Stats {

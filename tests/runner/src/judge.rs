@@ -60,7 +60,11 @@ impl Detectors {
             Detectors::Some => program.name.bytes().map(u32::from).sum::<u32>() % 3 == 0,
         };
         let others = OTHERS.iter().filter(|_| others);
-        ALWAYS.iter().chain(others).map(|name| (*name).to_owned()).collect()
+        ALWAYS
+            .iter()
+            .chain(others)
+            .map(|name| (*name).to_owned())
+            .collect()
     }
 }
 
@@ -238,7 +242,11 @@ fn compare(
         (Some(accepted), _) if accepted == now => Ok(Outcome::Passed),
         (accepted, true) => {
             // The first detector's report is the common one, the others get their own if they differ.
-            let first = options.detectors.of(program).first().is_some_and(|d| d == detector);
+            let first = options
+                .detectors
+                .of(program)
+                .first()
+                .is_some_and(|d| d == detector);
             let path = if first || accepted.is_none() {
                 &common
             } else {

@@ -124,6 +124,7 @@ impl Inserter<'_> {
         self.places.push(places::Check {
             at: line_of,
             kind,
+            extent: extent(&check.paths),
             sources: check.sources.iter().map(|id| id.index()).collect(),
         });
         self.checks.before(before, line_of, self.lowered.function);
@@ -272,5 +273,18 @@ impl Inserter<'_> {
             Some(sum) => builder.add(sum, constant),
             None => constant,
         }
+    }
+}
+
+/// What the paths of a check cover, for those who read of it.
+fn extent(paths: &[Path]) -> ::places::Extent {
+    let many = paths.iter().find_map(|path| match path.extent {
+        ir::Extent::One => None,
+        ir::Extent::Many { stride, .. } => Some(stride == i64::from(path.size)),
+    });
+    match many {
+        Some(true) => ::places::Extent::Range,
+        Some(false) => ::places::Extent::Strided,
+        None => ::places::Extent::One,
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Lowered {
     pub(super) accesses: Vec<Access>,
     /// Accesses beyond the IR's words: checked where they are.
     pub(super) immediate: Vec<Access>,
+    /// Accesses that need no check.
+    pub(super) dropped: Vec<(Access, Count)>,
     /// By variable.
     pub(super) roots: Vec<Value>,
     /// Atomic operations, fences and the like, in order.
@@ -64,6 +66,7 @@ pub(super) fn lower(
         values: Values::new(module),
         accesses: Vec::new(),
         immediate: Vec::new(),
+        dropped: Vec::new(),
         others: Vec::new(),
     };
     let mut steps: Vec<Vec<(Value, Step)>> = Vec::with_capacity(blocks.len());
@@ -95,6 +98,7 @@ pub(super) fn lower(
         blocks,
         accesses: Vec::new(),
         immediate: Vec::new(),
+        dropped: Vec::new(),
         roots,
         others: Vec::new(),
     };
@@ -118,6 +122,7 @@ pub(super) fn lower(
     lowered.ir.accesses = u32::try_from(this.accesses.len()).unwrap_or(u32::MAX);
     lowered.accesses = this.accesses;
     lowered.immediate = this.immediate;
+    lowered.dropped = this.dropped;
     lowered.others = this.others;
     lowered.ir.split_critical_edges();
     Ok(lowered)
@@ -147,6 +152,7 @@ struct Lowering<'a> {
     values: Values,
     accesses: Vec<Access>,
     immediate: Vec<Access>,
+    dropped: Vec<(Access, Count)>,
     others: Vec<(Value, Effect)>,
 }
 
@@ -167,6 +173,7 @@ impl Lowering<'_> {
             for access in effect.plain().into_iter().flatten() {
                 if let Some(reason) = rules.memory(access) {
                     stats.add(reason);
+                    self.dropped.push((*access, reason));
                     continue;
                 }
                 match self.path(access) {

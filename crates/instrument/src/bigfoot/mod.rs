@@ -100,13 +100,17 @@ impl Program {
         }
         stats.add_many(Count::PlacedAccesses, lowered.accesses.len() as u64);
         let inserted = insert::insert(self.module, &lowered, &placement, checks, stats);
-        let function = places::Function {
+        for (access, reason) in &lowered.dropped {
+            checks.places().dropped(function, access, *reason);
+        }
+        let placed = places::Function {
             function,
             accesses: &lowered.accesses,
             fates: &placement.fates,
             checks: &inserted,
         };
-        places::count(&function, stats);
+        places::count(&placed, stats);
+        checks.places().placed(&placed);
         Some(lowered.others)
     }
 

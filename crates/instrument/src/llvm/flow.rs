@@ -126,12 +126,15 @@ impl Value {
     }
 
     /// Of an instruction with a debug location: file, line and column.
-    #[expect(dead_code, reason = "for whoever writes places down")]
     pub(crate) fn source_place(self) -> Option<(String, u32, u32)> {
         self.location()?;
         let mut length = 0;
         let file = llvm!(LLVMGetDebugLocFilename, self.0, &raw mut length);
-        let file = text(file, length as usize);
+        let mut file = text(file, length as usize);
+        if !file.starts_with('/') {
+            let directory = llvm!(LLVMGetDebugLocDirectory, self.0, &raw mut length);
+            file = format!("{}/{file}", text(directory, length as usize));
+        }
         let line = llvm!(LLVMGetDebugLocLine, self.0);
         Some((file, line, llvm!(LLVMGetDebugLocColumn, self.0)))
     }

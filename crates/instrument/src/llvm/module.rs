@@ -49,6 +49,16 @@ impl Module {
         llvm!(LLVMGetModuleDataLayout, self.0)
     }
 
+    /// Adds assembly beside what is compiled.
+    pub(crate) fn append_assembly(self, text: &str) {
+        llvm!(
+            LLVMAppendModuleInlineAsm,
+            self.0,
+            text.as_ptr().cast(),
+            text.len()
+        );
+    }
+
     pub(crate) fn functions(self) -> Vec<Value> {
         list(Value::new(llvm!(LLVMGetFirstFunction, self.0)), |value| {
             Value::new(llvm!(LLVMGetNextFunction, value.0))
