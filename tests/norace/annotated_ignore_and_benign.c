@@ -1,5 +1,6 @@
 // Two races that the program's author does not want to hear of: one in an ignored region, one on bytes
 // declared benign, by the names that other tools made a custom.
+// record: no, what is declared benign races in the trace
 // tsan: false alarm (it has other names for this)
 #include "two_threads.h"
 

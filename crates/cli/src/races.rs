@@ -23,6 +23,9 @@ pub(crate) struct Run {
     /// Print what the detector did: rules, shadow memory, arrays by allocation site; also in the JSON.
     #[arg(long)]
     stats: bool,
+    /// Write a trace of all events, for `footrace analyze`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
     /// The program, built with footrace-cc, footrace-c++ or cargo footrace, and its arguments.
@@ -77,6 +80,7 @@ impl Run {
             command: self.command,
             detector: self.detector,
             json: self.common.json,
+            record: self.record,
             suppressions: self.common.suppressions,
             halt_on_error: self.halt_on_error,
             log_path: self.log_path,

@@ -93,7 +93,16 @@ impl<D: Detector> Replay<D> {
         match op {
             Op::Range { kind, elements } => detector.range(me, kind, elements, site, races),
             Op::Alloc { addr, elem, len } => {
-                self.blocks.insert(addr, u64::from(elem) * len);
+                let bytes = u64::from(elem) * len;
+                // Blocks that lay there are gone; since they do not overlap, they are the last ones that begin before our end.
+                self.blocks.remove(&addr);
+                while let Some((&other, &size)) =
+                    self.blocks.range(..Addr(addr.0 + bytes)).next_back()
+                    && other.0 + size > addr.0
+                {
+                    self.blocks.remove(&other);
+                }
+                self.blocks.insert(addr, bytes);
                 detector.alloc(me, addr, elem, len, site, races);
             }
             Op::Free { addr } => {

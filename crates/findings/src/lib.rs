@@ -4,6 +4,8 @@
 //! program ──records──► collect ──► symbols ──► finding (one for each unique pair) ──► suppress ──► text, JSON
 //! ```
 //!
+//! A recorded run's log takes another way: `recording` makes a trace of it.
+//!
 //! [`run`] starts the program and shows races while it runs; [`show`] reads files that are there; [`explain`] reads what the
 //! pass wrote into a program.
 #![forbid(unsafe_code)]
@@ -12,6 +14,7 @@ mod collect;
 mod explain;
 mod finding;
 pub mod json;
+mod recording;
 mod run;
 mod signals;
 mod stats;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::collect::Collector;
 use crate::signals::Signals;
 use crate::suppress::Suppressions;
-use crate::{json, text};
+use crate::{json, recording, text};
 
 /// What the user asked for.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Options {
     pub detector: Option<String>,
     /// Where to write the findings for machines.
     pub json: Option<PathBuf>,
+    /// Where to write a trace of all events.
+    pub record: Option<PathBuf>,
     /// A file of suppressions.
     pub suppressions: Option<PathBuf>,
     /// Stop at the first race?
@@ -39,6 +41,20 @@ const WATCH: Duration = Duration::from_millis(40);
 struct Scratch(PathBuf);
 
 impl Scratch {
+    /// Beside `file`: what will be as large as it may not fit elsewhere.
+    fn beside(file: &Path) -> Result<Scratch, String> {
+        let mut name = file.as_os_str().to_owned();
+        name.push(".logs");
+        let path = PathBuf::from(name);
+        std::fs::create_dir(&path)
+            .and_then(|()| std::path::absolute(&path))
+            .map(Scratch)
+            .map_err(|error| {
+                let path = path.display();
+                format!("cannot create {path}: {error}; choose another place for the trace, or remove it if no other run is using it")
+            })
+    }
+
     fn new() -> Result<Scratch, String> {
         let base = std::env::temp_dir();
         for attempt in 0..1000u32 {
@@ -65,7 +81,11 @@ impl Drop for Scratch {
 }
 
 /// The runtime's options, with what the user of `run` chose added.
-fn environment(options: &Options, records: &Path) -> Result<OsString, String> {
+fn environment(
+    options: &Options,
+    records: &Path,
+    logs: Option<&Path>,
+) -> Result<OsString, String> {
     let mut value = std::env::var_os("FOOTRACE_OPTIONS").unwrap_or_default();
     let mut add = |key: &str, text: &str| {
         if !value.is_empty() {
@@ -89,6 +109,12 @@ fn environment(options: &Options, records: &Path) -> Result<OsString, String> {
         .to_str()
         .ok_or("the temporary directory's name is not Unicode; set TMPDIR")?;
     add("records", records);
+    if let Some(logs) = logs {
+        let logs = logs
+            .to_str()
+            .ok_or("the name of the trace is not Unicode; choose another one")?;
+        add("record", logs);
+    }
     Ok(value)
 }
 
@@ -162,10 +188,12 @@ pub fn run(options: &Options) -> Result<i32, String> {
     };
     let suppressions = Suppressions::read(options.suppressions.as_deref())?;
     let scratch = Scratch::new()?;
+    let logs = options.record.as_deref().map(Scratch::beside).transpose()?;
+    let logs_at = logs.as_ref().map(|logs| logs.0.as_path());
     let signals = Signals::hold()?;
     let mut child = Command::new(program)
         .args(arguments)
-        .env("FOOTRACE_OPTIONS", environment(options, &scratch.0)?)
+        .env("FOOTRACE_OPTIONS", environment(options, &scratch.0, logs_at)?)
         .spawn()
         .map_err(|error| {
             format!(
@@ -192,6 +220,9 @@ pub fn run(options: &Options) -> Result<i32, String> {
     }
     for statistics in collector.statistics() {
         eprintln!("footrace: {}", statistics.text());
+    }
+    if let (Some(logs), Some(file)) = (logs_at, &options.record) {
+        traces(logs, child.id(), file)?;
     }
     summary(&collector, status);
     if let Some(path) = &options.json {
@@ -228,4 +259,48 @@ fn summary(collector: &Collector, status: ExitStatus) {
             found.len()
         );
     }
+}
+
+/// Makes traces of the logs: `file` of the program's own, `file.PID` of other processes it started, and `file.PID.N` of what a
+/// process became by `exec`.
+fn traces(logs: &Path, program: u32, file: &Path) -> Result<(), String> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(logs)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "frl"))
+        .collect();
+    paths.sort();
+    let mut whole = false;
+    for log in paths {
+        let name = log.file_stem().unwrap_or_default().to_string_lossy();
+        let (pid, number) = name.split_once('.').unwrap_or((&name, "0"));
+        let own = pid == program.to_string() && number == "0";
+        whole |= own;
+        let to = if own {
+            file.to_owned()
+        } else {
+            let mut to = file.as_os_str().to_owned();
+            to.push(format!(".{pid}"));
+            if number != "0" {
+                to.push(format!(".{number}"));
+            }
+            PathBuf::from(to)
+        };
+        let converted = recording::convert(&log, &to)?;
+        let whose = match converted.process {
+            Some(process) if !own => format!(" of process {}", process.pid),
+            _ => String::new(),
+        };
+        let (events, to) = (converted.events, to.display());
+        eprintln!("footrace: {events} events{whose} recorded in {to}");
+    }
+    if !whole {
+        return Err(format!(
+            "the program left no recording; was it built with footrace-cc, footrace-c++ or cargo footrace? \
+             (its log would have been in {})",
+            logs.display()
+        ));
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | threads | `Begin` comes first, nothing after `End` or after somebody's `Join`; forked at most once, before its first event, not by itself; only a thread that was forked or has acted is joined |
 //! | locks | one writer or any number of readers; released by who holds it. Nesting is allowed and changes nothing: the inner pair is [`Outcome::Nested`] |
-//! | memory | accesses have at least one byte and at most 2^31, and lie below [`Addr::END`]; elements have 1, 2, 4 or 8 bytes; blocks that are alive do not overlap; only they are freed, each by its first byte |
+//! | memory | accesses have at least one byte and at most 2^31, and lie below [`Addr::END`]; elements have 1, 2, 4 or 8 bytes; only blocks that are alive are freed, each by its first byte; a block allocated over others ends them (a stack or a mapping is used again) |
 //! | barriers | each thread arrives and departs in turn |
 //! | marks | sampling periods do not nest; `Exit` leaves the function entered last |
 //!
@@ -47,7 +47,6 @@ pub enum What {
     BadStride,
     Wraps,
     TooLarge,
-    BlocksOverlap { other: Addr },
     NotABlock(Addr),
     ArrivedTwice(SyncId),
     NotArrived(SyncId),
@@ -77,7 +76,6 @@ impl What {
             What::BadStride => "a stride of at least 1",
             What::TooLarge => "at most 2 GiB in one access",
             What::Wraps => "bytes below 2^47, where programs live",
-            What::BlocksOverlap { .. } => "a block apart from all that have not been freed",
             What::NotABlock(_) => "the first byte of a block that was allocated and not yet freed",
             What::ArrivedTwice(_) => "a depart between two arrivals of a thread",
             What::NotArrived(_) => "an arrive of this thread before",
@@ -114,7 +112,6 @@ impl fmt::Display for What {
                 f,
                 "the memory named reaches beyond the end of the address space"
             ),
-            What::BlocksOverlap { .. } => write!(f, "the block overlaps one that is alive"),
             What::NotABlock(_) => write!(f, "no living block begins here"),
             What::ArrivedTwice(_) => write!(f, "the thread waits at this barrier already"),
             What::NotArrived(_) => write!(f, "the thread has not arrived at this barrier"),
@@ -350,16 +347,12 @@ impl Checker {
         let size = element_size(elem)?.checked_mul(len).ok_or(What::Wraps)?;
         within(addr, size)?;
         let end = addr.0 + size;
-        // Blocks do not overlap, so only the last one that begins before our end can reach us. Empty
-        // blocks overlap nothing but must not share their first byte with another block.
-        let last = self.blocks.range(..Addr(end)).next_back();
-        if let Some((&other, &bytes)) = last
+        // Blocks do not overlap, so the last ones that begin before our end are those that can reach us.
+        self.blocks.remove(&addr);
+        while let Some((&other, &bytes)) = self.blocks.range(..Addr(end)).next_back()
             && other.0 + bytes > addr.0
         {
-            return Err(What::BlocksOverlap { other });
-        }
-        if self.blocks.contains_key(&addr) {
-            return Err(What::BlocksOverlap { other: addr });
+            self.blocks.remove(&other);
         }
         self.blocks.insert(addr, size);
         Ok(())

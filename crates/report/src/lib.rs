@@ -43,6 +43,7 @@ extern crate alloc;
 
 mod model;
 mod read;
+pub mod recording;
 mod write;
 
 pub use model::{

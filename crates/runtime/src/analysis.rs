@@ -9,7 +9,10 @@ use engine::rex::{Locks, OwnThread, Rex};
 use engine::shadow::{Epoch, Location};
 use engine::slimstate::SlimState;
 
+use alloc::boxed::Box;
+
 use crate::options::Options;
+use crate::recording::{Recorded, Recording};
 use crate::sys;
 use crate::thread::found;
 
@@ -18,7 +21,7 @@ macro_rules! detectors {
         /// A detector.
         #[derive(Debug)]
         #[allow(missing_docs, clippy::large_enum_variant, reason = "there is one in a process")]
-        pub enum Analysis { $($variant($type)),* }
+        pub enum Analysis { $($variant($type),)* Recorded(Box<Recording>) }
 
         /// A thread's part of a detector.
         #[derive(Debug)]
@@ -28,7 +31,7 @@ macro_rules! detectors {
             clippy::enum_variant_names,
             reason = "named as the detectors; lives in the thread's own allocation"
         )]
-        pub enum State { $($variant(<$type as Detector>::Thread)),* }
+        pub enum State { $($variant(<$type as Detector>::Thread),)* Recorded(Box<Recorded>) }
 
         impl Analysis {
             /// The analysis of that name.
@@ -43,11 +46,14 @@ macro_rules! detectors {
             }
             /// See [`Detector::root`].
             pub fn root(&self, tid: Tid) -> State {
-                match self { $(Analysis::$variant(d) => {
-                    let root = d.root(tid);
-                    live_on(d);
-                    State::$variant(root)
-                }),* }
+                match self {
+                    $(Analysis::$variant(d) => {
+                        let root = d.root(tid);
+                        live_on(d);
+                        State::$variant(root)
+                    })*
+                    Analysis::Recorded(recording) => State::Recorded(recording.root(tid)),
+                }
             }
             /// See [`Detector::fork`].
             pub fn fork(&self, parent: &mut State, tid: Tid) -> State {
@@ -57,7 +63,8 @@ macro_rules! detectors {
                         live_on(d);
                         State::$variant(child)
                     })*
-                    #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
+                    (Analysis::Recorded(recording), State::Recorded(parent)) =>
+                        State::Recorded(recording.fork(parent, tid)),
                     _ => self.root(tid),
                 }
             }
@@ -66,7 +73,8 @@ macro_rules! detectors {
                 match (self, thread, child) {
                     $((Analysis::$variant(d), State::$variant(t), State::$variant(c)) =>
                         d.join(t, c, &mut found),)*
-                    #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
+                    (Analysis::Recorded(recording), State::Recorded(thread), State::Recorded(child)) =>
+                        recording.join(thread, child),
                     _ => {}
                 }
             }
@@ -93,18 +101,27 @@ macro_rules! detectors {
         impl Analysis {
             /// See [`Detector::shadow`].
             pub fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
-                match self { $(Analysis::$variant(d) => Detector::shadow(d, f)),* }
+                match self {
+                    $(Analysis::$variant(d) => Detector::shadow(d, f),)*
+                    Analysis::Recorded(recording) => recording.inner().shadow(f),
+                }
             }
             /// See [`Detector::bytes`].
             pub fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {
-                match self { $(Analysis::$variant(d) => d.bytes(f)),* }
+                match self {
+                    $(Analysis::$variant(d) => d.bytes(f),)*
+                    Analysis::Recorded(recording) => recording.inner().bytes(f),
+                }
             }
         }
 
         impl State {
             /// The rules' counters.
             pub fn counters(&self, f: &mut dyn FnMut(&'static str, u64)) {
-                match self { $(State::$variant(t) => t.each(f)),* }
+                match self {
+                    $(State::$variant(t) => t.each(f),)*
+                    State::Recorded(thread) => thread.inner().counters(f),
+                }
             }
         }
     };
@@ -125,12 +142,16 @@ macro_rules! detectors {
         match ($self, $thread) {
             $((Analysis::$variant(d), State::$variant(t)) =>
                 detectors!(@call d t $method $args),)*
-            #[allow(unreachable_patterns, reason = "with a single detector there is no other case")]
+            (Analysis::Recorded(recording), State::Recorded(thread)) =>
+                detectors!(@recorded recording thread $method $args),
             _ => {}
         }
     };
     (@call $d:ident $t:ident $method:ident ($($arg:ident),*)) => {
         $d.$method($t, $($arg,)* &mut found)
+    };
+    (@recorded $recording:ident $t:ident $method:ident ($($arg:ident),*)) => {
+        $recording.$method($t, $($arg),*)
     };
 }
 
@@ -168,12 +189,30 @@ impl Analysis {
 }
 
 impl Analysis {
+    /// The same detector, with every event written to a file in `directory`.
+    pub fn recorded(self, detector: &str, directory: &str) -> Self {
+        Analysis::Recorded(Recording::new(self, detector, directory))
+    }
+
+    /// `other` came to its end without an event of its own, and all it did is in the past of `thread`.
+    pub fn bury(&self, thread: &mut State, other: &mut State) {
+        if let Analysis::Recorded(recording) = self
+            && let (State::Recorded(thread), State::Recorded(other)) = (&mut *thread, &mut *other)
+        {
+            recording.bury(thread, other);
+            return;
+        }
+        self.end(other);
+        self.join(thread, other);
+    }
+
     /// Nobody uses the lock, channel or barrier of that name any more; the next one there is a new one.
     pub fn forget(&self, id: SyncId) {
         match self {
             Analysis::FastTrack(detector) => detector.order().forget(id),
             Analysis::Djit(detector) => detector.order().forget(id),
             Analysis::SlimState(detector) => detector.order().forget(id),
+            Analysis::Recorded(recording) => recording.forget(id),
             // The others keep more than clocks under that name.
             _ => {}
         }

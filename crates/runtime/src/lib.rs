@@ -34,6 +34,7 @@ mod memory;
 mod modules;
 mod options;
 mod real;
+mod recording;
 mod records;
 mod registry;
 mod show;

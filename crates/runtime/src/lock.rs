@@ -7,6 +7,7 @@
 //! | lock | guards |
 //! |---|---|
 //! | an atomic object's bracket (`atomic`) | one atomic operation and its event |
+//! | the log of a recorded run (`recording`) | an event's place in the log and in the detector |
 //! | the engine's own locks | shadow, clocks |
 //! | `races` | which races were written |
 //! | `threads` | the registry |

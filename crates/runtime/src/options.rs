@@ -18,6 +18,8 @@ pub struct Options {
     pub log_path: String,
     /// A directory that `footrace run` reads from; it also prints, and chooses the exit code.
     pub records: String,
+    /// A directory for logs of all events, one for each process; empty: none.
+    pub record: String,
     /// File of suppressions, applied when races are shown.
     pub suppressions: String,
     /// Races beyond this many are counted, not written; 0: no limit.
@@ -38,6 +40,7 @@ impl Default for Options {
             exitcode: 66,
             log_path: String::new(),
             records: String::new(),
+            record: String::new(),
             suppressions: String::new(),
             max_races: 0,
             stats: false,
@@ -47,7 +50,7 @@ impl Default for Options {
     }
 }
 
-const KEYS: &str = "detector, halt_on_error, exitcode, log_path, records, suppressions, max_races, stats, rate, seed";
+const KEYS: &str = "detector, halt_on_error, exitcode, log_path, records, record, suppressions, max_races, stats, rate, seed";
 
 fn flag(key: &str, value: &str) -> Result<bool, String> {
     match value {
@@ -106,10 +109,11 @@ impl Options {
                     Ok(rate) if (0.0..=1.0).contains(&rate) => options.rate = rate,
                     _ => return Err(format!("rate must be 0 to 1, not `{value}`")),
                 },
-                "log_path" | "records" | "suppressions" => {
+                "log_path" | "records" | "record" | "suppressions" => {
                     let path = match key {
                         "log_path" => &mut options.log_path,
                         "records" => &mut options.records,
+                        "record" => &mut options.record,
                         _ => &mut options.suppressions,
                     };
                     if value.is_empty() {

@@ -227,16 +227,7 @@ impl Records {
         let Ok(fd) = sys::open(&path, flags, 0o644) else {
             return false;
         };
-        // Programs use low numbers, and some count on getting the lowest.
-        let args = [fd as usize, libc::F_DUPFD_CLOEXEC as usize, 500, 0, 0, 0];
-        // SAFETY: duplicates a descriptor of ours.
-        match unsafe { sys::syscall(libc::SYS_fcntl, args) } {
-            Ok(high) => {
-                sys::close(fd);
-                self.fd = high as i32;
-            }
-            Err(_) => self.fd = fd,
-        }
+        self.fd = sys::out_of_the_way(fd);
         // A file that already has a beginning belongs to this process: it lost the descriptor.
         let args = [self.fd as usize, 0, libc::SEEK_END as usize, 0, 0, 0];
         // SAFETY: asks for the length.

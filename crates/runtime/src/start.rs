@@ -73,12 +73,15 @@ pub fn start() {
     };
     let placement = modules::placement();
     let detector = choose(&options.detector, placement.as_deref());
-    let Some(analysis) = Analysis::new(detector.analysis, &options) else {
+    let Some(mut analysis) = Analysis::new(detector.analysis, &options) else {
         sys::die(&format!(
             "detector `{}` is not part of this runtime",
             detector.name
         ));
     };
+    if !options.record.is_empty() {
+        analysis = analysis.recorded(detector.name, &options.record);
+    }
     // SAFETY: a command without memory arguments.
     let _ = unsafe {
         let register = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED as usize;

@@ -92,6 +92,39 @@ pub fn close(fd: i32) {
     let _ = unsafe { syscall(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };
 }
 
+/// A descriptor for the same file that the program does not come across: programs use low numbers, and some count on
+/// getting the lowest.
+pub fn out_of_the_way(fd: i32) -> i32 {
+    let args = [fd as usize, libc::F_DUPFD_CLOEXEC as usize, 500, 0, 0, 0];
+    // SAFETY: duplicates a descriptor of ours.
+    match unsafe { syscall(libc::SYS_fcntl, args) } {
+        Ok(high) => {
+            close(fd);
+            high as i32
+        }
+        Err(_) => fd,
+    }
+}
+
+/// Reserves `bytes` of a file from `offset` on, which is a multiple of the page size, and maps them for
+/// writing.
+pub fn map_file(fd: i32, offset: usize, bytes: usize) -> Option<*mut u8> {
+    // SAFETY: only the file changes.
+    unsafe { syscall(libc::SYS_fallocate, [fd as usize, 0, offset, bytes, 0, 0]) }.ok()?;
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let args = [
+        0,
+        bytes,
+        protection,
+        libc::MAP_SHARED as usize,
+        fd as usize,
+        offset,
+    ];
+    // SAFETY: a new mapping touches nobody's memory.
+    let got = unsafe { syscall(libc::SYS_mmap, args) };
+    got.ok().map(|p| p as *mut u8)
+}
+
 /// This process.
 pub fn pid() -> u32 {
     // SAFETY: no effects.

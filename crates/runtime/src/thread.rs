@@ -137,6 +137,12 @@ impl Thread {
         alone.map(|lock| SyncId(lock.address)).collect()
     }
 
+    /// The locks that the thread holds, outermost first, and whether with other readers.
+    pub fn held(&self) -> impl Iterator<Item = (SyncId, bool)> {
+        let held = self.held.locks.iter();
+        held.map(|lock| (SyncId(lock.address), lock.shared))
+    }
+
     /// Does the thread hold the lock together with other readers?
     pub fn holds_shared(&self, lock: SyncId) -> bool {
         let mut held = self.held.locks.iter().rev();

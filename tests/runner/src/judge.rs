@@ -3,7 +3,7 @@
 use crate::footrace::Report;
 use crate::program::{Language, Pair, Program, TsanVerdict, Verdict};
 use crate::tool::{Places, Tool, build, execute};
-use crate::{footrace, golden, tool, tsan};
+use crate::{footrace, golden, recorded, tool, tsan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -75,6 +75,8 @@ pub(crate) struct Options {
     pub(crate) detectors: Detectors,
     pub(crate) repeat: u32,
     pub(crate) bless: bool,
+    /// Also record a run and judge its trace.
+    pub(crate) recorded: bool,
     /// Flags of the processor.
     pub(crate) processor: Vec<String>,
 }
@@ -143,6 +145,13 @@ pub(crate) fn judge(program: &Program, options: &Options, places: &Places) -> Re
                     if matches!(result.outcome, Outcome::Failed(_)) {
                         return result;
                     }
+                }
+                if options.recorded
+                    && program.recorded
+                    && let Some(executable) = executables.get("all")
+                    && let Err(error) = recorded::check(program, places, executable)
+                {
+                    result.outcome = Outcome::Failed(error);
                 }
             }
         }

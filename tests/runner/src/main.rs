@@ -6,6 +6,7 @@ mod golden;
 mod judge;
 mod process;
 mod program;
+mod recorded;
 mod table;
 mod tool;
 mod tsan;
@@ -40,6 +41,9 @@ struct Arguments {
     /// Programs at a time.
     #[arg(long, short, default_value_t = 2)]
     jobs: usize,
+    /// Do not also record each program's run and judge the trace.
+    #[arg(long)]
+    unrecorded: bool,
     /// Accept the reports as they are now.
     #[arg(long)]
     bless: bool,
@@ -106,6 +110,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         },
         repeat: arguments.repeat,
         bless: arguments.bless,
+        recorded: !arguments.unrecorded,
         processor: processor_flags(),
     };
     let results = judge_all(&programs, &options, &places, arguments.jobs.max(1));

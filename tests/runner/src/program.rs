@@ -12,6 +12,7 @@
 //! | `timeout` | seconds, 60 unless said |
 //! | `exit` | the program's own exit code, 0 unless said |
 //! | `ends` | `signal`: the program kills itself |
+//! | `record` | `no`, and why: the program's recorded run is not compared |
 //! | `tsan` | where ThreadSanitizer 22 is wrong: `misses`, `false alarm`, `crashes`, `exits 0`, `varies`, and why |
 
 use std::collections::BTreeMap;
@@ -112,6 +113,8 @@ pub(crate) struct Program {
     pub(crate) timeout: Duration,
     pub(crate) exit: i32,
     pub(crate) ends_by_signal: bool,
+    /// Is a recorded run judged, too?
+    pub(crate) recorded: bool,
     pub(crate) tsan: TsanVerdict,
     /// Why ThreadSanitizer is wrong, in the program's words.
     pub(crate) tsan_reason: String,
@@ -221,6 +224,7 @@ impl Program {
             timeout: Duration::from_secs(number("timeout", 60)?),
             exit: i32::try_from(number("exit", 0)?).unwrap_or(0),
             ends_by_signal: directives.get("ends") == Some("signal"),
+            recorded: !directives.get("record").is_some_and(|why| why.starts_with("no")),
             tsan,
             tsan_reason,
             summary: directives.summary,
@@ -266,8 +270,8 @@ struct Directives {
 }
 
 impl Directives {
-    const KEYS: [&str; 8] = [
-        "flags", "libs", "needs", "timeout", "exit", "ends", "tsan", "verdict",
+    const KEYS: [&str; 9] = [
+        "flags", "libs", "needs", "timeout", "exit", "ends", "record", "tsan", "verdict",
     ];
 
     fn read(text: &str) -> Directives {

@@ -71,6 +71,8 @@ fn dies(block: Pointer, pc: usize) {
             if let Some(bytes) = heap::retire(block as u64) {
                 let site = thread.site(pc);
                 let start = Addr(block as u64);
+                // Whole words, as it was announced.
+                let bytes = bytes.next_multiple_of(8);
                 runtime.analysis.free(&mut thread.state, start, bytes, site);
             }
         });

@@ -8,7 +8,7 @@ use event::{AccessKind, Addr, SyncId};
 
 use super::{acquired, releasing, sync};
 use crate::unwind::caller;
-use crate::{records, registry, thread};
+use crate::{recording, records, registry, thread};
 
 type Object = *const c_void;
 
@@ -40,6 +40,7 @@ fn name_thread(name: *const c_char) {
     thread::with(|thread, _| {
         // SAFETY: the program's string.
         let name = unsafe { core::ffi::CStr::from_ptr(name) }.to_string_lossy();
+        recording::named(thread.tid, &name);
         registry::update(thread.tid, |info| info.name = name.into_owned());
     });
 }

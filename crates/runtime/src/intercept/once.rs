@@ -21,7 +21,7 @@ extern "C" fn initialise() {
     let routine = unsafe { core::mem::transmute::<usize, Routine>(routine) };
     // If this leaves by an exception, nothing is released: the initialisation has not happened.
     routine();
-    sync(SyncOp::Release(SyncId(control as u64)));
+    sync(SyncOp::Send(SyncId(control as u64)));
 }
 
 fn once(control: *mut c_void, routine: usize, real: impl FnOnce(usize)) {
@@ -37,7 +37,7 @@ fn once(control: *mut c_void, routine: usize, real: impl FnOnce(usize)) {
     thread::with(|thread, runtime| {
         // Still there if it had been done before.
         thread.once.truncate(depth - 1);
-        let op = SyncOp::Acquire(SyncId(control as u64));
+        let op = SyncOp::Receive(SyncId(control as u64));
         runtime.analysis.sync(&mut thread.state, op);
     });
 }
@@ -100,7 +100,7 @@ interceptors! {
                     reopen(guard);
                 }
                 Ok(_) => {
-                    sync(SyncOp::Acquire(SyncId((&raw const *guard) as u64)));
+                    sync(SyncOp::Receive(SyncId((&raw const *guard) as u64)));
                     return 1;
                 }
                 Err(_) => {
@@ -123,7 +123,7 @@ interceptors! {
     fn __cxa_guard_abort(guard: *mut c_void) = |real, pc| {
         // SAFETY: the compiler's guard.
         let guard = unsafe { &*guard.cast::<GuardObject>() };
-        sync(SyncOp::Release(SyncId((&raw const *guard) as u64)));
+        sync(SyncOp::Send(SyncId((&raw const *guard) as u64)));
         reopen(guard);
     }
 }

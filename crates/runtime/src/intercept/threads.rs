@@ -11,7 +11,7 @@ use event::{Addr, Tid};
 use super::writes;
 use crate::real::interceptors;
 use crate::thread::{self, Thread};
-use crate::{registry, start, sys, tls};
+use crate::{recording, registry, start, sys, tls};
 
 unsafe extern "C" {
     fn pthread_self() -> usize;
@@ -248,6 +248,7 @@ fn set_name(tid: Option<Tid>, name: *const c_char) {
         let name = unsafe { CStr::from_ptr(name) }
             .to_string_lossy()
             .to_string();
+        recording::named(tid, &name);
         registry::update(tid, |info| info.name = name);
     }
 }
@@ -362,10 +363,10 @@ extern "C" fn in_child() {
         return;
     }
     thread::with(|thread, runtime| {
+        recording::forked(thread);
         // What the others did before the copy was made is in the child's past.
         registry::bury_others(thread.tid, |other| {
-            runtime.analysis.end(&mut other.state);
-            runtime.analysis.join(&mut thread.state, &mut other.state);
+            runtime.analysis.bury(&mut thread.state, &mut other.state);
         });
         crate::records::forked();
         crate::stats::forked();
