@@ -170,7 +170,8 @@ fn site_name(frames: &[Frame]) -> String {
     }
     let bad = |c: char| c.is_control() || c == '|' || c == '#';
     let clean = name.chars().map(|c| if bad(c) { '_' } else { c });
-    clean.take(LONGEST).collect()
+    let cut: String = clean.take(LONGEST).collect();
+    cut.trim().to_owned()
 }
 
 impl Converter<'_> {
@@ -351,7 +352,10 @@ impl Converter<'_> {
     }
 
     fn lock(&mut self, thread: Tid, op: Op, site: Site) -> Result<(), trace::Error> {
-        let (Op::Acquire(object) | Op::Release(object) | Op::ReadAcquire(object) | Op::ReadRelease(object)) = op
+        let (Op::Acquire(object)
+        | Op::Release(object)
+        | Op::ReadAcquire(object)
+        | Op::ReadRelease(object)) = op
         else {
             return Ok(());
         };

@@ -81,11 +81,7 @@ impl Drop for Scratch {
 }
 
 /// The runtime's options, with what the user of `run` chose added.
-fn environment(
-    options: &Options,
-    records: &Path,
-    logs: Option<&Path>,
-) -> Result<OsString, String> {
+fn environment(options: &Options, records: &Path, logs: Option<&Path>) -> Result<OsString, String> {
     let mut value = std::env::var_os("FOOTRACE_OPTIONS").unwrap_or_default();
     let mut add = |key: &str, text: &str| {
         if !value.is_empty() {

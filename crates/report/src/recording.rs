@@ -192,14 +192,7 @@ impl Encoder {
     }
 
     /// Adds an [`Item::Freed`].
-    pub fn freed(
-        &mut self,
-        out: &mut Vec<u8>,
-        thread: Tid,
-        addr: Addr,
-        bytes: u64,
-        site: Site,
-    ) {
+    pub fn freed(&mut self, out: &mut Vec<u8>, thread: Tid, addr: Addr, bytes: u64, site: Site) {
         self.switch(out, thread);
         self.at(out, tag::FREED, site, addr, &[bytes]);
     }
@@ -425,11 +418,7 @@ fn item(
 }
 
 const LOADS: [LoadOrder; 3] = [LoadOrder::Relaxed, LoadOrder::Acquire, LoadOrder::SeqCst];
-const STORES: [StoreOrder; 3] = [
-    StoreOrder::Relaxed,
-    StoreOrder::Release,
-    StoreOrder::SeqCst,
-];
+const STORES: [StoreOrder; 3] = [StoreOrder::Relaxed, StoreOrder::Release, StoreOrder::SeqCst];
 const RMWS: [RmwOrder; 5] = [
     RmwOrder::Relaxed,
     RmwOrder::Acquire,
@@ -444,12 +433,7 @@ const FENCES: [FenceOrder; 4] = [
     FenceOrder::SeqCst,
 ];
 
-fn event(
-    tag: u8,
-    cursor: &mut Cursor<'_>,
-    thread: Tid,
-    last: &mut Last,
-) -> Result<Item, Stop> {
+fn event(tag: u8, cursor: &mut Cursor<'_>, thread: Tid, last: &mut Last) -> Result<Item, Stop> {
     let step = unzigzag(cursor.number()?);
     let number = i64::from(last.site).wrapping_add(step);
     let site = Site(u32::try_from(number).map_err(|_| Stop::Bad)?);

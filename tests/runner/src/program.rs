@@ -224,7 +224,9 @@ impl Program {
             timeout: Duration::from_secs(number("timeout", 60)?),
             exit: i32::try_from(number("exit", 0)?).unwrap_or(0),
             ends_by_signal: directives.get("ends") == Some("signal"),
-            recorded: !directives.get("record").is_some_and(|why| why.starts_with("no")),
+            recorded: !directives
+                .get("record")
+                .is_some_and(|why| why.starts_with("no")),
             tsan,
             tsan_reason,
             summary: directives.summary,

@@ -125,10 +125,12 @@ fn pairs(report: &Value, file: &str) -> BTreeSet<Pair> {
         })
     };
     list(report, "races")
-        .map(|race| match (line(race.get("first")), line(race.get("second"))) {
-            (Some(a), Some(b)) => pair(a, b),
-            _ => (0, 0),
-        })
+        .map(
+            |race| match (line(race.get("first")), line(race.get("second"))) {
+                (Some(a), Some(b)) => pair(a, b),
+                _ => (0, 0),
+            },
+        )
         .collect()
 }
 

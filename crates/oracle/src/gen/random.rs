@@ -508,7 +508,11 @@ impl<'a> World<'a> {
         let Some(&array) = self.arrays.get(index) else {
             return self.scalar(me);
         };
-        if array.alive {
+        if array.alive && self.rng.one_in(4) {
+            // Over the old one, as a stack is laid over another.
+            self.arrays[index] = self.new_array(index as u64);
+            self.alloc(me, index);
+        } else if array.alive {
             let freed = self.emit(me, Op::Free { addr: array.base });
             self.arrays[index].alive = !freed;
         } else {
