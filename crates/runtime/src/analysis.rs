@@ -183,6 +183,7 @@ impl Analysis {
         match self {
             Analysis::FastTrack(detector) => detector.shadow().split_location(addr),
             Analysis::Djit(detector) => detector.shadow().split_location(addr),
+            Analysis::SlimState(detector) => detector.split_location(addr),
             _ => None,
         }
     }
@@ -225,6 +226,7 @@ impl State {
     pub fn epoch(&self) -> u64 {
         match self {
             State::FastTrack(thread) | State::Djit(thread) => thread.clock.epoch().bits(),
+            State::SlimState(thread) => thread.epoch().bits(),
             _ => Epoch::NEVER.bits(),
         }
     }

@@ -13,7 +13,7 @@ use super::{BitSet, Labels, Strided};
 use crate::clock::Limits;
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
-use crate::shadow::{FastTrackRule, Span};
+use crate::shadow::{Epoch, FastTrackRule, Location, Span};
 use crate::sync::HappensBefore;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -77,6 +77,13 @@ impl<F: Footprint> SlimThread<F> {
     }
 }
 
+impl<F> SlimThread<F> {
+    /// The thread's current epoch.
+    pub fn epoch(&self) -> Epoch {
+        self.base.clock.epoch()
+    }
+}
+
 impl<F: Send> Counters for SlimThread<F> {
     fn each(&self, f: &mut dyn FnMut(&'static str, u64)) {
         self.base.each(f);
@@ -106,6 +113,12 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     /// The happens-before half.
     pub fn order(&self) -> &HappensBefore {
         &self.order
+    }
+
+    /// The location of the word that `addr` is in, if it has one of its own. It may have none that counts: words of
+    /// compressed arrays have locations that nobody touches, which never make an access redundant.
+    pub fn split_location(&self, addr: Addr) -> Option<&Location> {
+        self.memory.split_location(addr)
     }
 
     fn ground<'a>(
