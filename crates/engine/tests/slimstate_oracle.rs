@@ -145,6 +145,29 @@ fn long_random_traces() {
     }
 }
 
+/// Loops, whose accesses are foreseen.
+#[test]
+fn loops() {
+    let mut foreseen = 0;
+    for seed in 0..cases(400, 20_000) {
+        let events = r#gen::loops(seed, 1 + seed % 12);
+        check(&events);
+        let mut replay = Replay::new(Slim::<Strided, Mode>::default());
+        for event in &events {
+            replay.step(event, &mut |_| {});
+        }
+        replay.finish(&mut |_| {});
+        replay.counters(&mut |name, count| {
+            foreseen += if name == "[SS ACCESS] foreseen" {
+                count
+            } else {
+                0
+            };
+        });
+    }
+    assert!(foreseen > 10_000, "only {foreseen} accesses were foreseen");
+}
+
 /// Every trace over three threads, two locks, a scalar and an array of four.
 #[test]
 fn all_small_traces() {

@@ -1,8 +1,9 @@
 //! Accesses, as instrumented code and interceptors announce them.
 
 use engine::detector::Access;
-use event::{AccessKind, Addr, Elements};
+use event::{AccessKind, Addr, Elements, Site};
 
+use crate::streams::{foreseen, not_foreseen};
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
 use crate::unwind::caller;
@@ -11,16 +12,19 @@ use crate::unwind::caller;
 #[inline(always)]
 fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
     thread::with(|thread, runtime| {
-        if thread.ignore[kind as usize] != 0 {
-            return;
-        }
-        let access = Access {
+        let mut access = Access {
             kind,
             addr: Addr(address as u64),
             size,
-            site: thread.site(pc),
+            site: Site(0),
         };
-        runtime.analysis.access(&mut thread.state, access);
+        if thread.ignore[kind as usize] != 0 || foreseen(thread, runtime, access, pc) {
+            return;
+        }
+        access.site = thread.site(pc);
+        if !not_foreseen(thread, runtime, access, pc) {
+            runtime.analysis.access(&mut thread.state, access);
+        }
         remember(runtime, access.addr);
     });
 }

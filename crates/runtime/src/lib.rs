@@ -42,6 +42,7 @@ mod signal;
 mod site;
 mod start;
 mod stats;
+mod streams;
 mod sys;
 mod table;
 mod thread;

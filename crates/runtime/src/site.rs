@@ -124,6 +124,12 @@ fn place_site(place: Place) -> Site {
     Site(PLACES.number(hash, place))
 }
 
+/// The key of a stack and the locks held there: equal keys are taken for equal sites.
+#[inline(always)]
+pub fn key(context: u64, pc: usize, locks: LockSetId) -> u64 {
+    mix(context, (pc as u64) ^ u64::from(locks.0) << 48) | 1
+}
+
 const CACHE: usize = 256;
 
 /// What a thread remembers of the keys it met last.
@@ -149,7 +155,7 @@ impl SiteCache {
         if context == 0 {
             return self.unknown_context(pc, locks);
         }
-        let key = mix(context, (pc as u64) ^ u64::from(locks.0) << 48) | 1;
+        let key = key(context, pc, locks);
         let slot = (key >> 20) as usize % CACHE;
         let (known, site) = self.entries[slot];
         if known == key {

@@ -115,6 +115,13 @@ impl Thread {
         self.sites.site(tls::context(), pc, self.held.set)
     }
 
+    /// What tells the site of an event from others, if the calling context is known.
+    #[inline(always)]
+    pub fn key(&self, pc: usize) -> Option<u64> {
+        let context = tls::context();
+        (context != 0).then(|| site::key(context, pc, self.held.set))
+    }
+
     /// The stack alone, for locks and creations.
     #[inline]
     pub fn stack(&mut self, pc: usize) -> StackId {

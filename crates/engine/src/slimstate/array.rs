@@ -231,8 +231,13 @@ impl<P: Partition> Array<P> {
     pub(super) fn flags(&self) -> u32 {
         self.flags.load(Acquire)
     }
-    pub(super) fn add_flag(&self, flag: u32) {
-        self.flags.fetch_or(flag, Release);
+    /// Sets a flag. If that is news and threads may have footprints, they are told by a disturbance: either we see here
+    /// that they have, or they see the flag.
+    pub(super) fn add_flag(&self, flag: u32, disturbances: &AtomicU32) {
+        let before = self.flags.fetch_or(flag, SeqCst);
+        if before & flag == 0 && self.pending.load(SeqCst) != 0 {
+            disturbances.fetch_add(1, SeqCst);
+        }
     }
     /// Its memory. Fixed while the entry is in use.
     #[inline]
@@ -245,8 +250,16 @@ impl<P: Partition> Array<P> {
         end <= self.singles_end.load(Acquire)
     }
 
+    /// Does the byte-exact shadow have all of the page of `addr`, now and as long as the block lives?
+    pub(super) fn is_plain_page(&self, addr: u64) -> bool {
+        let page = addr & !4095;
+        self.flags() == SINGLES
+            && self.start.load(Relaxed) <= page
+            && self.is_single(page.saturating_add(4096))
+    }
+
     /// A block takes the entry. Nobody else knows it yet.
-    pub(super) fn begin(&self, bytes: Range<u64>, shift: u8, site: Site) {
+    pub(super) fn begin(&self, bytes: Range<u64>, shift: u8, site: Site, disturbances: &AtomicU32) {
         let mut body = self.body.write();
         let granules = granules_of(&bytes);
         self.start.store(bytes.start, Relaxed);
@@ -267,17 +280,17 @@ impl<P: Partition> Array<P> {
         body.site = site;
         body.freed = false;
         body.used = true;
-        self.singles_changed(&body);
+        self.singles_changed(&body, disturbances);
     }
 
-    fn singles_changed(&self, body: &Body<P>) {
+    fn singles_changed(&self, body: &Body<P>, disturbances: &AtomicU32) {
         let singles = body.singles();
         if singles > 0 {
             if body.own.is_none() {
                 let end = body.bytes.start + (singles << body.shift);
                 self.singles_end.store(end, Release);
             }
-            self.add_flag(SINGLES);
+            self.add_flag(SINGLES, disturbances);
         }
     }
 
@@ -296,7 +309,7 @@ impl<P: Partition> Array<P> {
         }
         let mut body = self.body.write();
         body.refine(trail, shift, ground);
-        self.singles_changed(&body);
+        self.singles_changed(&body, ground.disturbances);
         let body = body.downgrade();
         let done = body.check(trail, shift, manner, ground);
         debug_assert!(done, "a refined partition is sufficiently precise");
@@ -315,13 +328,13 @@ impl<P: Partition> Array<P> {
             None => body.become_fine(ground),
         }
         body.shift = shift;
-        self.singles_changed(&body);
+        self.singles_changed(&body, ground.disturbances);
     }
 
     /// `bytes` are about to be given to another block.
     pub(super) fn supersede(&self, bytes: &Range<u64>, ground: &Ground<'_>) {
         let mut body = self.body.write();
-        self.add_flag(STALE);
+        self.add_flag(STALE, ground.disturbances);
         fence(SeqCst);
         let all = bytes.start <= body.bytes.start && body.bytes.end <= bytes.end;
         if body.own.is_some() || (all && self.pending.load(Relaxed) == 0) {

@@ -39,6 +39,8 @@ pub(super) struct Arrays<P> {
     used: AtomicU32,
     /// Changes whenever plain memory becomes an array.
     version: AtomicU32,
+    /// Changes whenever an array that threads have footprints of gets a flag.
+    pub(super) disturbances: AtomicU32,
     shards: [Lock<Shard>; SHARDS],
     /// Number and elements of the blocks that are too small. Their sites are not kept: that would cost
     /// more than the blocks.
@@ -67,6 +69,7 @@ impl<P: Partition> Arrays<P> {
             directory: Directory::new(),
             used: AtomicU32::new(0),
             version: AtomicU32::new(1),
+            disturbances: AtomicU32::new(0),
             shards: core::array::from_fn(|_| Lock::default()),
             small: (AtomicU64::new(0), AtomicU64::new(0)),
         }
@@ -81,6 +84,12 @@ impl<P: Partition> Arrays<P> {
     #[inline]
     pub(super) fn version(&self) -> u32 {
         self.version.load(Acquire)
+    }
+
+    /// A number that changes whenever an array that threads have footprints of gets a flag.
+    #[inline(always)]
+    pub(super) fn disturbances(&self) -> u32 {
+        self.disturbances.load(Acquire)
     }
 
     /// Is the whole page of `addr` plain memory?
@@ -252,7 +261,8 @@ impl<P: Partition> Arrays<P> {
         match shift {
             Some(shift) if !neighbour => {
                 let id = self.take(bytes.start);
-                self.get(id).begin(bytes.clone(), shift, site);
+                self.get(id)
+                    .begin(bytes.clone(), shift, site, &self.disturbances);
                 let mut lost = Vec::new();
                 self.directory
                     .set(&bytes, id, &mut |id, granules| lost.push((id, granules)));

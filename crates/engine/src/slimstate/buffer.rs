@@ -24,6 +24,21 @@ pub(super) struct Entry<F> {
     place: u16,
 }
 
+impl<F: Footprint> Entry<F> {
+    /// Was all that was read written, too? Then the reads need no check: what races with them races with the writes, which
+    /// are of the same epoch.
+    pub(super) fn reads_are_writes(&self) -> bool {
+        let [reads, writes] = &self.trails;
+        let mut all = !reads.footprint.is_empty() && !writes.footprint.is_empty();
+        if all {
+            reads
+                .footprint
+                .pieces(&mut |piece| all &= writes.footprint.includes(piece));
+        }
+        all
+    }
+}
+
 impl<F> Entry<F> {
     #[inline]
     pub(super) fn trail(&mut self, kind: AccessKind) -> &mut Trail<F> {

@@ -2,12 +2,13 @@
 
 use super::array::{ATOMICS, ArrayId, SINGLES};
 use super::arrays::{Arrays, Owner};
-use super::buffer::{Buffer, Cached};
+use super::buffer::Buffer;
 use super::directory::Directory;
 use super::footprint::Footprint;
 use super::ground::{Ground, Manner, Tally};
 use super::partition::{Mode, Partition};
 use super::sitelists::SiteLists;
+use super::streams::{PlaceKey, Streams, Target};
 use super::trail::{Extended, Trail};
 use super::{BitSet, Labels, Strided};
 use crate::clock::Limits;
@@ -50,11 +51,11 @@ impl Default for Options {
 /// SlimState with footprints `F` and partitions `P`.
 #[derive(Debug)]
 pub struct Slim<F, P> {
-    order: HappensBefore,
+    pub(super) order: HappensBefore,
     /// The shadow of all memory that is not in a compressed array.
-    memory: Shadow<FastTrackRule>,
-    arrays: Arrays<P>,
-    lists: SiteLists,
+    pub(super) memory: Shadow<FastTrackRule>,
+    pub(super) arrays: Arrays<P>,
+    pub(super) lists: SiteLists,
     small: u64,
     footprints: PhantomData<fn() -> F>,
 }
@@ -62,9 +63,10 @@ pub struct Slim<F, P> {
 /// A thread of [`Slim`].
 #[derive(Debug)]
 pub struct SlimThread<F> {
-    base: PreciseThread,
-    buffer: Buffer<F>,
-    tally: Tally,
+    pub(super) base: PreciseThread,
+    pub(super) buffer: Buffer<F>,
+    pub(super) streams: Streams,
+    pub(super) tally: Tally,
 }
 
 impl<F: Footprint> SlimThread<F> {
@@ -72,6 +74,7 @@ impl<F: Footprint> SlimThread<F> {
         SlimThread {
             base,
             buffer: Buffer::new(),
+            streams: Streams::new(),
             tally: Tally::default(),
         }
     }
@@ -88,6 +91,7 @@ impl<F: Send> Counters for SlimThread<F> {
     fn each(&self, f: &mut dyn FnMut(&'static str, u64)) {
         self.base.each(f);
         self.tally.each(f);
+        f("[SS ACCESS] foreseen", self.streams.foreseen);
     }
 }
 
@@ -121,7 +125,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         self.memory.split_location(addr)
     }
 
-    fn ground<'a>(
+    pub(super) fn ground<'a>(
         &'a self,
         base: &'a mut PreciseThread,
         tally: &'a mut Tally,
@@ -131,6 +135,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             order: &self.order,
             memory: &self.memory,
             lists: &self.lists,
+            disturbances: &self.arrays.disturbances,
             thread: base,
             tally,
             found: Vec::new(),
@@ -140,14 +145,23 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
 
     /// Commits the reads and then the writes of entry `number`.
     fn commit_entry(&self, thread: &mut SlimThread<F>, number: usize, races: Sink<'_>) {
+        let kinds = [AccessKind::Read, AccessKind::Write];
+        for kind in kinds {
+            self.fold(thread, Target { number, kind }, races);
+        }
         let SlimThread {
             base,
             buffer,
             tally,
+            ..
         } = thread;
         let entry = buffer.entry(number);
         let (id, shift) = (entry.id, entry.shift);
-        for kind in [AccessKind::Read, AccessKind::Write] {
+        if entry.reads_are_writes() {
+            tally.own_writes += 1;
+            entry.trail(AccessKind::Read).clear();
+        }
+        for kind in kinds {
             let trail = entry.trail(kind);
             if !trail.footprint.is_empty() {
                 let mut ground = self.ground(base, tally, races);
@@ -166,6 +180,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         for number in 0..thread.buffer.len() {
             self.commit_entry(thread, number, races);
         }
+        thread.streams.clear();
         for number in 0..thread.buffer.len() {
             let id = thread.buffer.entry(number).id;
             self.arrays.unpin(id, self.memory.depot());
@@ -201,7 +216,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
 
     /// An access to bytes that may belong to anybody.
     #[inline(never)]
-    fn touch(
+    pub(super) fn touch(
         &self,
         thread: &mut SlimThread<F>,
         bytes: Range<u64>,
@@ -223,6 +238,13 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
                 }
                 Owner::Array(id, all, end) => {
                     let end = end.min(bytes.end);
+                    if self.arrays.get(id).is_plain_page(at) {
+                        thread.buffer.saw_plain(at, version);
+                        self.touch_plain(thread, at..end, manner, site, races);
+                        thread.tally.at_once += 1;
+                        at = end;
+                        continue;
+                    }
                     let range = (at - all.start, end - at, 1);
                     if self.touch_array(thread, id, range, manner, site, races) {
                         at = end;
@@ -292,7 +314,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         let more = Strided::new(from >> shift, ((from + len) >> shift) - 1, stride);
         if manner.atomic || array.flags() & SINGLES != 0 {
             if manner.atomic {
-                array.add_flag(ATOMICS);
+                array.add_flag(ATOMICS, &self.arrays.disturbances);
             }
             self.commit_entry(thread, number, races);
             thread.tally.at_once += 1;
@@ -335,6 +357,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         site: Site,
         races: Sink<'_>,
     ) {
+        self.still(thread, races);
         let old = self.arrays.superseded(&bytes);
         if old
             .iter()
@@ -397,39 +420,11 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
 
     #[inline]
     fn access(&self, thread: &mut Self::Thread, access: Access, races: Sink<'_>) {
-        let Access {
-            kind,
-            addr,
-            size,
-            site,
-        } = access;
-        match thread.buffer.recall(addr.0, self.arrays.version()) {
-            Cached::Plain if addr.0 % 8 + u64::from(size) <= 8 => {
-                let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
-                return self
-                    .memory
-                    .access(&self.order, &mut thread.base, access, races);
-            }
-            Cached::Entry(number) => {
-                let entry = thread.buffer.entry(number);
-                let from = addr.0.wrapping_sub(entry.bytes.start);
-                let unit = 1 << entry.shift;
-                if from < entry.bytes.end - entry.bytes.start
-                    && u64::from(size) == unit
-                    && from & (unit - 1) == 0
-                    && self.arrays.get(entry.id).flags() == 0
-                {
-                    let i = from >> entry.shift;
-                    if entry.trail(kind).extend_one(i, site) == Extended::Yes {
-                        thread.tally.accesses += 1;
-                        return;
-                    }
-                }
-            }
-            _ => {}
+        let bits = u64::from(access.site.0) << 8 | u64::from(access.size) << 2 | access.kind as u64;
+        let key = PlaceKey::new(bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) << 1);
+        if !self.take(thread, key, access.addr) {
+            self.access_at(thread, key, access, races);
         }
-        let end = addr.0.saturating_add(u64::from(size));
-        self.touch(thread, addr.0..end, Manner::plain(kind), site, races);
     }
 
     fn range(
@@ -503,6 +498,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             Owner::Array(id, all, end) if all == bytes && end == all.end => Some(id),
             _ => None,
         };
+        self.still(thread, races);
         let manner = Manner::plain(AccessKind::Write);
         self.touch(thread, bytes, manner, site, races);
         if let Some(id) = whole {

@@ -6,6 +6,7 @@
 //! know of a footprint is the same for both: its [`Shape`].
 
 use super::Strided;
+use alloc::vec::Vec;
 
 /// A set of indices that grows by accesses.
 pub trait Footprint: Clone + Default + Send {
@@ -15,6 +16,14 @@ pub trait Footprint: Clone + Default + Send {
     #[inline]
     fn extend_one(&mut self, i: u64) -> bool {
         self.extend(Strided::one(i))
+    }
+    /// Adds all of `pieces` that has a representation together, whatever their order; the rest stays in `pieces`.
+    fn extend_all(&mut self, pieces: &mut Vec<Strided>) {
+        pieces.retain(|&piece| !self.extend(piece));
+    }
+    /// If the set is a run of neighbours: the first and the last of them.
+    fn as_run(&self) -> Option<(u64, u64)> {
+        None
     }
     /// No index at all?
     fn is_empty(&self) -> bool;

@@ -11,6 +11,7 @@ use crate::shadow::{Cell, Conflict, FastTrackRule, Location, Touch};
 use crate::sync::HappensBefore;
 use alloc::vec::Vec;
 use core::ops::Range;
+use core::sync::atomic::AtomicU32;
 use event::{AccessKind, Addr, Elements, Site};
 
 /// What kind of access is checked, and when.
@@ -35,6 +36,8 @@ pub(super) struct Tally {
     rules: [u64; Rule::COUNT],
     /// Accesses to arrays, an element range counted as one.
     pub(super) accesses: u64,
+    /// Reads of elements that the thread wrote in the same region.
+    pub(super) own_writes: u64,
     /// Footprints committed because an access did not extend them.
     pub(super) not_extended: u64,
     /// Commit buffers flushed because they were full.
@@ -55,6 +58,7 @@ impl Default for Tally {
         Tally {
             rules: [0; Rule::COUNT],
             accesses: 0,
+            own_writes: 0,
             not_extended: 0,
             overflows: 0,
             commits: 0,
@@ -76,6 +80,7 @@ impl Tally {
             f(name, count);
         }
         f("[SS ACCESS]", self.accesses);
+        f("[SS ACCESS] of own writes", self.own_writes);
         f("[SS COMMIT]", self.commits);
         f("[SS COMMIT] locations checked", self.checks);
         f("[SS COMMIT] with blurred sites", self.blurred);
@@ -90,6 +95,8 @@ pub(super) struct Ground<'a> {
     pub(super) order: &'a HappensBefore,
     pub(super) memory: &'a Shadow<FastTrackRule>,
     pub(super) lists: &'a SiteLists,
+    /// See `Arrays`.
+    pub(super) disturbances: &'a AtomicU32,
     pub(super) thread: &'a mut PreciseThread,
     pub(super) tally: &'a mut Tally,
     pub(super) found: Vec<Conflict>,

@@ -7,7 +7,9 @@
 //! # The life of an access
 //!
 //! ```text
-//! access ─ buffer: which array? ─┬─ none ─────────────► Shadow, by address: checked at once, as FastTrack
+//! access ─ foreseen (a loop goes on)? ─► kept with its stream until the footprint is wanted
+//!   │ no
+//!   └───── buffer: which array? ─┬─ none ─────────────► Shadow, by address: checked at once, as FastTrack
 //!          (directory if unknown) │                        ▲
 //!                                 ├─ FINE, in the prefix ──┘
 //!                                 └─ else [SS ACCESS]: extends the thread's read or write footprint of the array
@@ -24,6 +26,7 @@
 //! | `array` | one array's shadow: commit and refinement |
 //! | `arrays`, `directory` | from addresses to arrays; life of blocks |
 //! | `buffer` | commit buffers |
+//! | `streams`, `loops` | what loops will do next, foreseen |
 //! | `detector` | all of it together |
 //!
 //! # Why deferring is right
@@ -41,6 +44,9 @@
 //! * Single elements (FINE, PREFIX) have their shadow by address, as all other memory.
 //! * A freed block is written as a whole, which one location can say: it becomes COARSE again, until its memory has another use.
 //! * Relaxed atomics change no clock: they commit nothing.
+//! * A read of what the thread wrote in the same region is no news: what races with it races with the write.
+//! * Footprints that loops build from several places at once (`a[2i]`, `a[2i+1]`) are put together before they are committed, in whatever
+//!   order their parts came.
 //! * Table I keeps its third promise, see `table`.
 
 mod array;
@@ -52,9 +58,11 @@ mod directory;
 mod footprint;
 mod ground;
 mod labels;
+mod loops;
 mod partition;
 mod sitelists;
 mod stats;
+mod streams;
 mod strided;
 mod table;
 mod trail;
@@ -65,5 +73,6 @@ pub use footprint::{Footprint, Shape};
 pub use labels::Labels;
 pub use partition::{Mode, Part, Partition, Shadow};
 pub use stats::{SiteSummary, Summary};
+pub use streams::PlaceKey;
 pub use strided::Strided;
 pub use table::Rule;

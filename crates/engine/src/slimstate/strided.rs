@@ -1,6 +1,7 @@
 //! Strided ranges ⟨b : e : k⟩ = { b + ik | b ≤ b + ik ≤ e }, the paper's footprints (section V-A).
 
 use super::footprint::{Footprint, Shape, gcd};
+use alloc::vec::Vec;
 
 /// Evenly spaced indices, possibly none.
 ///
@@ -182,6 +183,19 @@ impl Footprint for Strided {
             None => false,
         }
     }
+    fn extend_all(&mut self, pieces: &mut Vec<Strided>) {
+        if !Strided::is_empty(*self) {
+            pieces.push(*self);
+        }
+        merge(pieces);
+        // The largest one; it has what was here before, unless that does not fit in with the rest.
+        if let Some(at) = (0..pieces.len()).max_by_key(|&at| pieces[at].len()) {
+            *self = pieces.swap_remove(at);
+        }
+    }
+    fn as_run(&self) -> Option<(u64, u64)> {
+        (self.k == 1 && self.b <= self.e).then_some((self.b, self.e))
+    }
     fn is_empty(&self) -> bool {
         Strided::is_empty(*self)
     }
@@ -225,4 +239,56 @@ impl Footprint for Strided {
         }
         (self.k == 1).then(|| Strided::run(self.b * ratio, self.e * ratio + ratio - 1))
     }
+}
+
+/// The same set in as few pieces as we can make out.
+fn merge(pieces: &mut Vec<Strided>) {
+    while unite(pieces) || interleave(pieces) {}
+}
+
+/// Replaces two pieces by their union, if there are two that have one.
+fn unite(pieces: &mut Vec<Strided>) -> bool {
+    for i in 0..pieces.len() {
+        for j in i + 1..pieces.len() {
+            if let Some(union) = pieces[i].union(pieces[j]) {
+                pieces[i] = union;
+                pieces.swap_remove(j);
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Replaces pieces that lie between one another, as the copies of an unrolled loop's body leave them, by one piece and
+/// what sticks out: {0, 4, 8, 12}, {2, 6, 10} becomes {0, 2, … 10}, {12}.
+fn interleave(pieces: &mut Vec<Strided>) -> bool {
+    pieces.sort_unstable_by_key(|piece| (piece.k, piece.b));
+    for at in 0..pieces.len() {
+        let Strided { b, k, .. } = pieces[at];
+        let group = pieces[at..]
+            .iter()
+            .take_while(|piece| piece.k == k && piece.b < b + k)
+            .count() as u64;
+        if group < 2 || k % group != 0 {
+            continue;
+        }
+        let d = k / group;
+        let all = at..at + group as usize;
+        let even = pieces[all.clone()].iter().zip(0..);
+        if !even.clone().all(|(piece, i)| piece.b == b + i * d) {
+            continue;
+        }
+        let rounds = even.map(|(piece, _)| piece.len()).min().unwrap_or(0);
+        let whole = Strided::new(b, b + (rounds * group - 1) * d, d);
+        let rest: Vec<Strided> = pieces
+            .drain(all)
+            .map(|piece| Strided::new(piece.b + rounds * k, piece.e, k))
+            .filter(|rest| !rest.is_empty())
+            .collect();
+        pieces.push(whole);
+        pieces.extend(rest);
+        return true;
+    }
+    false
 }

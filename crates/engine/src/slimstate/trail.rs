@@ -101,23 +101,56 @@ impl<F: Footprint> Trail<F> {
         if self.add(more) == Extended::No {
             return Extended::No;
         }
+        self.name(more, site);
+        Extended::Yes
+    }
+
+    /// `elements` were touched from `site`.
+    fn name(&mut self, elements: Strided, site: Site) {
         for segment in &mut self.segments {
             if segment.site == site
-                && let Some(union) = segment.elements.union(more)
+                && let Some(union) = segment.elements.union(elements)
             {
                 segment.elements = union;
-                return Extended::Yes;
+                return;
             }
         }
         if self.segments.len() < MOST {
-            self.segments.push(Segment {
-                elements: more,
-                site,
-            });
+            self.segments.push(Segment { elements, site });
         } else {
             self.blurred = true;
         }
-        Extended::Yes
+    }
+
+    /// `[SS ACCESS]` for many accesses at once, in no particular order. Returns pieces that have no representation together with
+    /// the rest: to be committed one by one, with the sites of this trail.
+    pub(super) fn absorb(&mut self, pieces: &[(Strided, Site)]) -> Vec<Strided> {
+        let Some(&(_, first)) = pieces.first() else {
+            return Vec::new();
+        };
+        if self.footprint.is_empty() {
+            self.site = first;
+        }
+        for &(piece, site) in pieces {
+            if site != self.site && !self.footprint.includes(piece) {
+                self.name(piece, site);
+            }
+        }
+        let mut left = pieces.iter().map(|&(piece, _)| piece).collect();
+        self.footprint.extend_all(&mut left);
+        left
+    }
+
+    /// The same sites with another footprint.
+    pub(super) fn with(&self, piece: Strided) -> Self {
+        let mut footprint = F::default();
+        footprint.extend(piece);
+        Trail {
+            footprint,
+            site: self.site,
+            segments: self.segments.clone(),
+            blurred: self.blurred,
+        }
     }
 
     pub(super) fn clear(&mut self) {

@@ -1,0 +1,181 @@
+//! Accesses to single elements: the short way along a stream, and the long way that begins one.
+
+use super::Strided;
+use super::buffer::Cached;
+use super::detector::{Slim, SlimThread};
+use super::footprint::Footprint;
+use super::ground::Manner;
+use super::partition::Partition;
+use super::streams::{PlaceKey, Seen, Target};
+use super::trail::Extended;
+use crate::detector::{Access, Race, Sink};
+use alloc::vec::Vec;
+use event::{AccessKind, Addr};
+
+impl<F: Footprint, P: Partition> Slim<F, P> {
+    /// Tells the footprint of `target` what its streams have.
+    pub(super) fn fold(&self, thread: &mut SlimThread<F>, target: Target, races: Sink<'_>) {
+        let SlimThread {
+            base,
+            buffer,
+            streams,
+            tally,
+        } = thread;
+        let entry = buffer.entry(target.number);
+        let (id, start, shift) = (entry.id, entry.bytes.start, entry.shift);
+        let mut pieces = Vec::new();
+        streams.fold(target, start, shift, |piece, site| {
+            pieces.push((piece, site));
+        });
+        if pieces.is_empty() {
+            return;
+        }
+        let trail = entry.trail(target.kind);
+        for piece in trail.absorb(&pieces) {
+            tally.not_extended += 1;
+            let mut ground = self.ground(base, tally, races);
+            let (array, manner) = (self.arrays.get(id), Manner::plain(target.kind));
+            array.commit(&trail.with(piece), shift, manner, &mut ground);
+        }
+    }
+
+    /// Folds and forgets all streams.
+    pub(super) fn still(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
+        for target in thread.streams.targets() {
+            self.fold(thread, target, races);
+        }
+        thread.streams.clear();
+    }
+
+    /// Is the access, made at the place of `key`, one that is foreseen or redundant? Then it is done.
+    #[inline(always)]
+    pub fn take(&self, thread: &mut SlimThread<F>, key: PlaceKey, addr: Addr) -> bool {
+        thread.streams.take(key, addr.0, self.arrays.disturbances())
+    }
+
+    /// Is the access to a word that states are shared of, and answered there (FastTrack's same-epoch rules)? Then it is done.
+    #[inline(always)]
+    pub fn is_settled(&self, thread: &mut SlimThread<F>, access: Access) -> bool {
+        let arrays = self.arrays.version();
+        thread.buffer.recall(access.addr.0, arrays) == Cached::Plain
+            && self.memory.settles(&mut thread.base, access)
+    }
+
+    /// A plain access at the place of `key`, for which [`Slim::take`] said no.
+    pub fn access_at(
+        &self,
+        thread: &mut SlimThread<F>,
+        key: PlaceKey,
+        access: Access,
+        races: Sink<'_>,
+    ) {
+        let now = self.arrays.disturbances();
+        if thread.streams.disturbed != now {
+            self.still(thread, races);
+            thread.streams.disturbed = now;
+        } else if let Some(target) = thread.streams.in_the_way(key) {
+            self.fold(thread, target, races);
+        }
+        let Access {
+            kind,
+            addr,
+            size,
+            site,
+        } = access;
+        match thread.buffer.recall(addr.0, self.arrays.version()) {
+            Cached::Plain if addr.0 % 8 + u64::from(size) <= 8 => {
+                let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+                return self
+                    .memory
+                    .access(&self.order, &mut thread.base, access, races);
+            }
+            Cached::Entry(number) if self.extend(thread, number, access) => {
+                return self.watch(thread, key, number, access);
+            }
+            _ => {}
+        }
+        let end = addr.0.saturating_add(u64::from(size));
+        self.touch(thread, addr.0..end, Manner::plain(kind), site, races);
+        if let Cached::Entry(number) = thread.buffer.recall(addr.0, self.arrays.version()) {
+            self.watch(thread, key, number, access);
+        }
+    }
+
+    /// `[SS ACCESS]` for elements of entry `number`, if it is as simple as that.
+    #[inline]
+    fn extend(&self, thread: &mut SlimThread<F>, number: usize, access: Access) -> bool {
+        let entry = thread.buffer.entry(number);
+        let (addr, size) = (access.addr.0, u64::from(access.size));
+        let from = addr.wrapping_sub(entry.bytes.start);
+        let all = entry.bytes.end - entry.bytes.start;
+        if from >= all
+            || all - from < size
+            || (from | size) & ((1 << entry.shift) - 1) != 0
+            || self.arrays.get(entry.id).flags() != 0
+        {
+            return false;
+        }
+        let (i, end) = (from >> entry.shift, (from + size) >> entry.shift);
+        let more = Strided::run(i, end - 1);
+        if access.kind == AccessKind::Read
+            && entry.trail(AccessKind::Write).footprint.includes(more)
+        {
+            thread.tally.own_writes += 1;
+            thread.tally.accesses += 1;
+            return true;
+        }
+        let trail = entry.trail(access.kind);
+        let extended = if end - i == 1 {
+            trail.extend_one(i, access.site)
+        } else {
+            trail.extend(more, access.site)
+        };
+        thread.tally.accesses += u64::from(extended == Extended::Yes);
+        extended == Extended::Yes
+    }
+
+    /// Begins to foresee what the place does next, if the access is in a footprint of entry `number` now.
+    fn watch(&self, thread: &mut SlimThread<F>, key: PlaceKey, number: usize, access: Access) {
+        let entry = thread.buffer.entry(number);
+        let (addr, size) = (access.addr.0, u64::from(access.size));
+        let unit = 1 << entry.shift;
+        let within = entry.bytes.contains(&addr) && size <= entry.bytes.end - addr;
+        if !within
+            || ((addr - entry.bytes.start) | size) & (unit - 1) != 0
+            || self.arrays.get(entry.id).flags() != 0
+        {
+            return;
+        }
+        let i = (addr - entry.bytes.start) >> entry.shift;
+        let (base, shift) = (entry.bytes.start, entry.shift);
+        let mut covered = None;
+        let kinds: &[AccessKind] = match access.kind {
+            AccessKind::Read => &[AccessKind::Write, AccessKind::Read],
+            AccessKind::Write => &[AccessKind::Write],
+        };
+        for &kind in kinds {
+            let run = entry.trail(kind).footprint.as_run();
+            if let Some((first, last)) = run
+                && covered.is_none()
+                && (first..=last).contains(&i)
+            {
+                covered = Some(base + (first << shift)..base + ((last + 1) << shift));
+            }
+        }
+        let seen = Seen {
+            target: Target {
+                number,
+                kind: access.kind,
+            },
+            addr,
+            size,
+            site: access.site,
+            array: entry.bytes.clone(),
+            unit,
+            covered,
+        };
+        // An access that was committed at once, or is only known as a write's, is in no footprint of its kind: it may be
+        // where a stream begins all the same, which has what comes after it.
+        thread.streams.follow(key, &seen);
+    }
+}
