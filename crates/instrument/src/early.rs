@@ -66,9 +66,6 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
             }
         }
     }
-    if let Some(program) = program {
-        program.finish(&mut stats);
-    }
     for (function, _) in functions {
         // It kept the compilers from inventing accesses; the checks are in now, and the attribute
         // would only keep functions from being inlined.

@@ -46,7 +46,7 @@ pub(crate) enum Count {
     UnknownIntrinsic,
     /// Functions that placement analysed.
     Analysed,
-    /// Microseconds that the analysis took.
+    /// Microseconds of processor time that lowering and analysis took.
     AnalysisTime,
     /// Functions with a check at each access: too large to analyse.
     FallbackSize,

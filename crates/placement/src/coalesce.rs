@@ -1,7 +1,7 @@
 //! Path coalescing (section 4 of the paper): the paths of one `check`, as few as can be, naming the very
 //! same locations.
 
-use crate::cover::{Fact, cover};
+use crate::cover::{Fact, MAX_INTERLEAVED, cover};
 use crate::ir::{Check, Extent, Kind, Path, Shape};
 use crate::lin::Lin;
 use crate::solve::Solver;
@@ -171,7 +171,10 @@ fn interleave(values: &Values, solver: &Solver<'_>, facts: &mut Vec<Fact>) -> bo
         };
         let size = i64::from(p.path.size);
         let k = stride / size;
-        if !(2..=8).contains(&k) || stride % size != 0 || !solver.congruent(&hi, p.lo(), stride) {
+        if !(2..=MAX_INTERLEAVED).contains(&k)
+            || stride % size != 0
+            || !solver.congruent(&hi, p.lo(), stride)
+        {
             continue;
         }
         let sibling = |j: i64| {

@@ -78,6 +78,11 @@ impl Fact {
         }
     }
 
+    /// Every byte from `lo` to `hi`, whatever the size of its locations.
+    fn is_dense(&self) -> bool {
+        self.stride() == Some(i64::from(self.path.size))
+    }
+
     pub(crate) fn stride(&self) -> Option<i64> {
         match self.path.extent {
             Extent::One => None,
@@ -100,6 +105,9 @@ pub(crate) fn insert(facts: &mut Vec<Fact>, new: Fact) {
 /// Pieces that a cover may consist of.
 const MAX_PIECES: usize = 6;
 
+/// Strided ranges that may make up a dense one.
+pub(crate) const MAX_INTERLEAVED: i64 = 16;
+
 /// The indices of facts that together contain `wanted` for `kind`; none needed if it is surely empty.
 pub(crate) fn cover<'f>(
     solver: &Solver<'_>,
@@ -114,7 +122,8 @@ pub(crate) fn cover<'f>(
         facts
             .clone()
             .enumerate()
-            .filter(|(_, f)| f.kind >= kind && f.path.size >= wanted.path.size)
+            .filter(|(_, f)| f.kind >= kind)
+            .filter(|(_, f)| f.path.size >= wanted.path.size || f.is_dense())
             .filter(|(_, f)| solver.related(&f.lo, &wanted.lo))
     };
     let Extent::Many { stride, .. } = wanted.path.extent else {
@@ -127,30 +136,54 @@ pub(crate) fn cover<'f>(
         return Some(vec![i]);
     }
     // Walk from the low end: `at` is the first location not yet contained.
-    let mut at = wanted.lo.clone();
-    let mut used = Vec::new();
-    loop {
-        if solver.at_most(hi, &at) {
-            return Some(used);
+    let walk = |lo: Lin, stride: i64| {
+        let mut at = lo;
+        let mut used = Vec::new();
+        loop {
+            if solver.at_most(hi, &at) {
+                return Some(used);
+            }
+            if used.len() == MAX_PIECES {
+                return None;
+            }
+            let (i, next) = usable()
+                .filter(|(i, _)| !used.contains(i))
+                .find_map(|(i, f)| {
+                    let next = advance(solver, f, &at, hi, stride, wanted.path.size)?;
+                    Some((i, next))
+                })?;
+            used.push(i);
+            at = next;
         }
-        if used.len() == MAX_PIECES {
-            return None;
-        }
-        let (i, next) = usable()
-            .filter(|(i, _)| !used.contains(i))
-            .find_map(|(i, f)| {
-                let next = advance(solver, f, &at, hi, stride, wanted.path.size)?;
-                Some((i, next))
-            })?;
-        used.push(i);
-        at = next;
+    };
+    if let Some(used) = walk(wanted.lo.clone(), stride) {
+        return Some(used);
     }
+    // A dense range is `k` sparse ones, each of which may be known on its own.
+    let sparse = usable()
+        .filter(|(_, f)| f.path.size == wanted.path.size)
+        .filter_map(|(_, f)| f.stride().filter(|s| *s > stride && s % stride == 0))
+        .max()
+        .filter(|s| s / stride <= MAX_INTERLEAVED)?;
+    let mut used = Vec::new();
+    for j in 0..sparse / stride {
+        used.extend(walk(wanted.lo.offset(j * stride)?, sparse)?);
+    }
+    used.sort_unstable();
+    used.dedup();
+    Some(used)
 }
 
 /// Does `known` surely contain the one location of `wanted`?
 fn contains_one(solver: &Solver<'_>, known: &Fact, wanted: &Fact) -> bool {
     let (addr, size) = (&wanted.lo, wanted.path.size);
     match (&known.path.extent, &known.hi) {
+        (Extent::Many { .. }, Some(hi)) if known.is_dense() && known.path.size != size => {
+            solver.at_most(&known.lo, addr)
+                && addr
+                    .offset(i64::from(size))
+                    .is_some_and(|end| solver.at_most(&end, hi))
+        }
         (Extent::Many { stride, .. }, Some(hi)) => {
             known.path.size == size
                 && solver.congruent(addr, &known.lo, *stride)
@@ -178,7 +211,16 @@ fn advance(
     size: u32,
 ) -> Option<Lin> {
     if known.path.size != size {
-        return None;
+        let known_hi = known.hi.as_ref().filter(|_| known.is_dense())?;
+        // The last location starts a stride before `hi`, or right before it.
+        let last = if solver.congruent(hi, at, stride) {
+            hi.offset(-stride)?
+        } else {
+            hi.offset(-1)?
+        };
+        let end = last.offset(i64::from(size))?;
+        let contained = solver.at_most(&known.lo, at) && solver.at_most(&end, known_hi);
+        return contained.then(|| hi.clone());
     }
     let (Some(known_stride), Some(known_hi)) = (known.stride(), &known.hi) else {
         let same = solver.equal(at, &known.lo);

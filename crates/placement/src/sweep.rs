@@ -33,21 +33,24 @@ impl Analysis<'_> {
         out
     }
 
-    /// For each access in loop `l` whose address moves upwards with it: the range from where the
-    /// induction variable is up to where the test at the loop's end lets it come.
+    /// For each access in loop `l` whose address moves upwards with it: the range from where it is up to
+    /// where the test at the loop's end lets it come. The address need not be what is tested: all
+    /// induction variables of a loop move together.
     pub(crate) fn anticipated_sweeps(&self, l: usize) -> Vec<Fact> {
         let Some((var, bound)) = self.bound(l) else {
             return Vec::new();
         };
+        let tested = self.values.induction(var).map_or(0, |i| i.step);
+        // What the tested variable has still before it.
+        let Some(rest) = bound.minus(&Lin::from(var)) else {
+            return Vec::new();
+        };
         let mut out = Vec::new();
         self.each_moving(l, |at_header, step, stride, fact| {
-            // The bound must move the address as the variable does: no other induction variable.
-            let others = at_header
-                .vars()
-                .any(|x| x != var && self.values.induction(x).is_some_and(|i| i.of_loop == l));
             if step > 0
-                && !others
-                && let Some(hi) = at_header.substitute(var, &bound)
+                && tested > 0
+                && step % tested == 0
+                && let Some(hi) = at_header.add_scaled(&rest, step / tested)
             {
                 self.push(&mut out, fact, at_header, hi, stride);
             }

@@ -22,22 +22,18 @@ use crate::skip::Rules;
 use crate::stats::{Count, Stats};
 use lower::{Lowered, lower};
 use placement::ir::{self, Call, Callee, Effects, FuncId, Instr, Terminator};
-use placement::{Mode, Options, place};
+use placement::{Mode, Options, Placement, place};
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
 /// Functions that are instrumented, and how far each of them came.
 #[derive(Debug)]
 pub(crate) struct Program {
     module: Module,
-    mode: Mode,
-    lowered: HashMap<Value, Lowered>,
-    effects: Vec<Effects>,
-    spent: Duration,
+    placed: HashMap<Value, (Lowered, Placement)>,
 }
 
 impl Program {
-    /// Lowers every function and computes the effects of all of them. Nothing is changed yet.
+    /// Lowers and analyses every function. Nothing is changed yet.
     pub(crate) fn new(
         module: Module,
         mode: Mode,
@@ -45,14 +41,14 @@ impl Program {
         rules: &mut Rules,
         stats: &mut Stats,
     ) -> Program {
-        let begun = Instant::now();
+        let begun = processor_time();
         let known: HashMap<Value, FuncId> = (0u32..)
             .zip(functions)
             .filter(|(_, (function, _))| is_what_is_called(*function))
             .map(|(number, (function, _))| (*function, FuncId(number)))
             .collect();
         let mut program = ir::Program::default();
-        let mut lowered = HashMap::new();
+        let mut lowered = Vec::new();
         for (function, policy) in functions {
             let plain = *policy == Policy::Full;
             let mut counted = Stats::default();
@@ -60,7 +56,7 @@ impl Program {
                 Ok(function) => {
                     stats.absorb(&counted);
                     program.funcs.push(function.ir.clone());
-                    lowered.insert(function.function, function);
+                    lowered.push(function);
                 }
                 Err(reason) => {
                     stats.add(reason);
@@ -69,13 +65,20 @@ impl Program {
             }
         }
         let effects = placement::effects(&program);
-        Program {
-            module,
+        let options = Options {
             mode,
-            lowered,
-            effects,
-            spent: begun.elapsed(),
-        }
+            ..Options::default()
+        };
+        let placed = lowered
+            .into_iter()
+            .map(|function| {
+                let placement = place(&function.ir, &effects, options);
+                (function.function, (function, placement))
+            })
+            .collect();
+        let time = processor_time().saturating_sub(begun);
+        stats.add_many(Count::AnalysisTime, time / 1000);
+        Program { module, placed }
     }
 
     /// Inserts the checks of one function, and returns what else there is to instrument in it; `None` if
@@ -86,14 +89,7 @@ impl Program {
         checks: &mut Checks,
         stats: &mut Stats,
     ) -> Option<Vec<(Value, Effect)>> {
-        let lowered = self.lowered.remove(&function)?;
-        let begun = Instant::now();
-        let options = Options {
-            mode: self.mode,
-            ..Options::default()
-        };
-        let placement = place(&lowered.ir, &self.effects, options);
-        self.spent += begun.elapsed();
+        let (lowered, placement) = self.placed.remove(&function)?;
         stats.add(Count::Analysed);
         if placement.counts.fallback > 0 {
             stats.add(Count::FallbackFlow);
@@ -113,12 +109,14 @@ impl Program {
         checks.places().placed(&placed);
         Some(lowered.others)
     }
+}
 
-    /// Says how long it took.
-    pub(crate) fn finish(&self, stats: &mut Stats) {
-        let time = u64::try_from(self.spent.as_micros()).unwrap_or(u64::MAX);
-        stats.add_many(Count::AnalysisTime, time);
-    }
+/// Nanoseconds that this thread has spent on a processor: what the analysis costs, however busy the machine is.
+fn processor_time() -> u64 {
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()
+        .and_then(|text| text.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
 }
 
 /// A call of the function runs this body, not one that another module brings.
