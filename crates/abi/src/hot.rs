@@ -3,7 +3,7 @@
 //! ```text
 //!   0  thread, depth, pending, …   the runtime's own
 //!  64  epoch                       bits of the thread's current epoch
-//! 128  cache[64]                   page number and shadow of 64 pages, 16 bytes each
+//! 128  cache[256]                  page number and shadow of 256 pages, 16 bytes each
 //! ```
 //!
 //! The thread itself writes, in the runtime; its inlined checks read. Zero when the thread starts, which
@@ -12,7 +12,7 @@
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Pages in the cache.
-pub const CACHE: usize = 64;
+pub const CACHE: usize = 256;
 /// Bytes of a page, as a power of two.
 pub const PAGE_SHIFT: u32 = 12;
 /// Bytes in the block.

@@ -163,7 +163,7 @@ impl<'a, R: Rule> Work<'a, R> {
     fn prepare(&mut self, location: &Location, mask: u8) -> Option<Touch> {
         let thread = &mut *self.thread;
         let now = thread.clock.epoch();
-        if !self.atomic && location.is_settled(&thread.memo, now, self.kind, mask) {
+        if !self.atomic && location.is_settled(&mut thread.memo, now, self.kind, mask) {
             thread.counts.add(RuleName::same_epoch(self.kind));
             return None;
         }
@@ -392,9 +392,46 @@ impl<R: Rule> Shadow<R> {
             return false;
         };
         let epoch = thread.clock.epoch();
-        let settled = location.is_settled(&thread.memo, epoch, access.kind, mask);
+        let settled = location.is_settled(&mut thread.memo, epoch, access.kind, mask);
         if settled {
             thread.counts.add(RuleName::same_epoch(access.kind));
+        }
+        settled
+    }
+
+    /// A plain access to the bytes of `mask` in the word of `location`, from the site that has this number in
+    /// [`ThreadClock::numbering`], where that is easy, see [`Location::touch_inline`]. Returns false if nothing was done.
+    #[inline(always)]
+    pub fn access_inline(
+        &self,
+        thread: &mut PreciseThread,
+        location: &Location,
+        kind: AccessKind,
+        mask: u8,
+        number: u32,
+    ) -> bool {
+        let cell = Cell::new(thread.clock.stamp_again(), kind, mask, number);
+        match location.touch_inline::<R>(&thread.clock, cell) {
+            Some(rule) => {
+                thread.counts.add(rule);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Is a plain access to the bytes of `mask` redundant, in a location whose state many share?
+    #[inline(always)]
+    pub fn is_settled(
+        &self,
+        thread: &mut PreciseThread,
+        location: &Location,
+        kind: AccessKind,
+        mask: u8,
+    ) -> bool {
+        let settled = location.is_settled(&mut thread.memo, thread.clock.epoch(), kind, mask);
+        if settled {
+            thread.counts.add(RuleName::same_epoch(kind));
         }
         settled
     }

@@ -49,7 +49,7 @@ impl World {
     fn touch(&self, me: &mut Me, kind: AccessKind, mask: u8, site: u32) -> u8 {
         let now = me.clock.epoch();
         if self.location.is_redundant(now, kind, mask)
-            || self.location.is_settled(&me.memo, now, kind, mask)
+            || self.location.is_settled(&mut me.memo, now, kind, mask)
         {
             return 0;
         }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   page = address >> 12                     the thread's own cache of shadow pages
-//!   entry = cache[page % 64]                 entry.page == page ?
+//!   entry = cache[page % 256]                entry.page == page ?
 //!   cells = entry.cells[address >> 3 & 511]  two cells for the 8-byte word
 //!   (cell ^ epoch) & asked == 0 ?            either of them: same thread, same epoch, these bytes
 //! ```
@@ -38,11 +38,13 @@ fn block() -> &'static Block {
 fn is_redundant(block: &Block, address: usize, kind: AccessKind, mask: u8) -> bool {
     let page = address >> PAGE_SHIFT;
     let entry = &block.cache[page % CACHE];
-    if load(&entry.page) != page {
+    // Both loads before the branch: so the code generator folds the thread pointer into them.
+    let (known, cells) = (load(&entry.page), load(&entry.cells));
+    if known != page {
         return false;
     }
     let word = (address >> 3) % PAGE_WORDS;
-    let cells = (load(&entry.cells) as *const Location).wrapping_add(word);
+    let cells = (cells as *const Location).wrapping_add(word);
     // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
     let location = unsafe { &*cells };
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));

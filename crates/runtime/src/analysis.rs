@@ -4,7 +4,9 @@ use engine::detector::{Access, AtomicOp, BlockShadow};
 use engine::{Counters, Detector, SyncOp};
 use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 
+use engine::clock::Slot;
 use engine::pacer::Pacer;
+use engine::precise::PreciseThread;
 use engine::rex::{Locks, OwnThread, Rex};
 use engine::shadow::{Epoch, Location};
 use engine::slimstate::SlimState;
@@ -207,6 +209,15 @@ impl Analysis {
         self.join(thread, other);
     }
 
+    /// The number of `site` in the thread's slot, for the detector whose common case is inlined.
+    pub fn number(&self, thread: &mut State, site: Site) -> Option<(Slot, u32)> {
+        let (Analysis::FastTrack(detector), State::FastTrack(thread)) = (self, thread) else {
+            return None;
+        };
+        let (_, number) = thread.clock.stamp(detector.order().slots(), site);
+        Some((thread.clock.numbering()?, number))
+    }
+
     /// Nobody uses the lock, channel or barrier of that name any more; the next one there is a new one.
     pub fn forget(&self, id: SyncId) {
         match self {
@@ -221,6 +232,15 @@ impl Analysis {
 }
 
 impl State {
+    /// The state of a thread of FastTrack.
+    #[inline(always)]
+    pub fn fasttrack(&mut self) -> Option<&mut PreciseThread> {
+        match self {
+            State::FastTrack(thread) => Some(thread),
+            _ => None,
+        }
+    }
+
     /// The bits of the thread's epoch, for the inlined checks.
     #[inline]
     pub fn epoch(&self) -> u64 {

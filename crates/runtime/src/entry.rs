@@ -1,42 +1,114 @@
 //! Accesses, as instrumented code and interceptors announce them.
 
+use core::sync::atomic::Ordering;
+
 use engine::detector::Access;
 use event::{AccessKind, Addr, Elements, Site};
 
 use crate::streams::{foreseen, not_foreseen};
+use engine::shadow::Location;
+
+use crate::analysis::Analysis;
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
 use crate::unwind::caller;
 
-/// Checks an access within one 8-byte word.
+/// Checks an access within one 8-byte word, or to two of them.
 #[inline(always)]
 fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
-    thread::with(|thread, runtime| {
-        let mut access = Access {
-            kind,
-            addr: Addr(address as u64),
-            size,
-            site: Site(0),
-        };
-        if thread.ignore[kind as usize] != 0 || foreseen(thread, runtime, access, pc) {
-            return;
-        }
-        access.site = thread.site(pc);
-        if !not_foreseen(thread, runtime, access, pc) {
-            runtime.analysis.access(&mut thread.state, access);
-        }
-        remember(runtime, access.addr);
-    });
+    let own = tls::own();
+    if !own.enter() {
+        return;
+    }
+    if let Some((thread, runtime)) = thread::current()
+        && !quick_word(own, thread, runtime, kind, address as usize, size, pc)
+    {
+        slow_word(own, thread, runtime, kind, address as usize, size, pc);
+        own.epoch.store(thread.state.epoch(), Ordering::Relaxed);
+    }
+    own.leave();
 }
 
-/// Lets the inlined checks find the shadow of the page of `addr`, if it has one for each word.
+/// The common case: FastTrack, in memory and at a site that the thread knows, where the shadow is
+/// simple. Returns false if the access is not checked yet, or only half of it.
 #[inline(always)]
-fn remember(runtime: &Runtime, addr: Addr) {
-    let own = tls::own();
-    if !own.remembers(addr.0 as usize)
-        && let Some(location) = runtime.analysis.location(addr)
-    {
-        own.remember(addr.0 as usize, location);
+fn quick_word(
+    own: &tls::Block,
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    address: usize,
+    size: u32,
+    pc: usize,
+) -> bool {
+    let Analysis::FastTrack(detector) = &runtime.analysis else {
+        return false;
+    };
+    let location = own.location(address);
+    let Some(location) = location.or_else(|| find(own, runtime, address)) else {
+        return false;
+    };
+    if thread.ignore[kind as usize] != 0 || size > 8 {
+        return false;
+    }
+    let mask = (((1u32 << size) - 1) << (address % 8)) as u8;
+    let shadow = detector.shadow();
+    let Some(precise) = thread.state.fasttrack() else {
+        return false;
+    };
+    if shadow.is_settled(precise, location, kind, mask) {
+        return true;
+    }
+    let Some(number) = precise
+        .clock
+        .numbering()
+        .and_then(|slot| thread.number(pc, slot))
+    else {
+        return false;
+    };
+    thread
+        .state
+        .fasttrack()
+        .is_some_and(|precise| shadow.access_inline(precise, location, kind, mask, number))
+}
+
+/// The location of the word at `address`, if it has one, for the inlined checks to know from now on.
+#[inline(never)]
+fn find(own: &tls::Block, runtime: &Runtime, address: usize) -> Option<&'static Location> {
+    let location = runtime.analysis.location(Addr(address as u64))?;
+    own.remember(address, location);
+    own.location(address)
+}
+
+/// All other cases.
+#[inline(never)]
+fn slow_word(
+    own: &tls::Block,
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    address: usize,
+    size: u32,
+    pc: usize,
+) {
+    let mut access = Access {
+        kind,
+        addr: Addr(address as u64),
+        size,
+        site: Site(0),
+    };
+    if thread.ignore[kind as usize] != 0 || foreseen(thread, runtime, access, pc) {
+        return;
+    }
+    access.site = thread.site(pc);
+    if !not_foreseen(thread, runtime, access, pc) {
+        runtime.analysis.access(&mut thread.state, access);
+    }
+    if let Some((slot, number)) = runtime.analysis.number(&mut thread.state, access.site) {
+        thread.set_number(pc, slot, number);
+    }
+    if own.location(address).is_none() {
+        find(own, runtime, address);
     }
 }
 
@@ -76,7 +148,10 @@ pub fn range_inside(
         piece(first, last, 8);
         piece(last, end, 1);
     }
-    remember(runtime, Addr(address));
+    let own = tls::own();
+    if own.location(address as usize).is_none() {
+        find(own, runtime, address as usize);
+    }
 }
 
 /// Checks an access of `bytes` bytes at `address`.

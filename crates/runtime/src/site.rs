@@ -10,6 +10,7 @@
 //! What is recorded is true either way.
 
 use alloc::vec::Vec;
+use engine::clock::Slot;
 use event::Site;
 
 use crate::lock::Spin;
@@ -132,18 +133,38 @@ pub fn key(context: u64, pc: usize, locks: LockSetId) -> u64 {
 
 const CACHE: usize = 256;
 
+/// A key that a thread met.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    key: u64,
+    site: Site,
+    /// The site's number in the detector's slot, if [`SiteCache::number`] was told.
+    number: u32,
+    slot: Option<Slot>,
+}
+
 /// What a thread remembers of the keys it met last.
 #[derive(Debug)]
 pub struct SiteCache {
-    entries: [(u64, Site); CACHE],
+    entries: [Known; CACHE],
     frames: [u64; unwind::MAX_FRAMES],
+}
+
+const fn place_of(key: u64) -> usize {
+    (key >> 20) as usize % CACHE
 }
 
 impl SiteCache {
     /// Nothing remembered.
     pub const fn new() -> Self {
+        const NOTHING: Known = Known {
+            key: 0,
+            site: Site(0),
+            number: 0,
+            slot: None,
+        };
         SiteCache {
-            entries: [(0, Site(0)); CACHE],
+            entries: [NOTHING; CACHE],
             frames: [0; unwind::MAX_FRAMES],
         }
     }
@@ -156,14 +177,42 @@ impl SiteCache {
             return self.unknown_context(pc, locks);
         }
         let key = key(context, pc, locks);
-        let slot = (key >> 20) as usize % CACHE;
-        let (known, site) = self.entries[slot];
-        if known == key {
-            return site;
+        let known = &self.entries[place_of(key)];
+        if known.key == key {
+            return known.site;
         }
         let site = self.shared(key, pc, locks);
-        self.entries[slot] = (key, site);
+        self.entries[place_of(key)] = Known {
+            key,
+            site,
+            number: 0,
+            slot: None,
+        };
         site
+    }
+
+    /// The number of the event's site in `slot`, if it is remembered.
+    #[inline(always)]
+    pub fn number(&self, context: u64, pc: usize, locks: LockSetId, slot: Slot) -> Option<u32> {
+        let key = key(context, pc, locks);
+        let known = &self.entries[place_of(key)];
+        (known.key == key && known.slot == Some(slot)).then_some(known.number)
+    }
+
+    /// The site that [`SiteCache::site`] just found has this number in `slot`.
+    pub fn set_number(
+        &mut self,
+        context: u64,
+        pc: usize,
+        locks: LockSetId,
+        slot: Slot,
+        number: u32,
+    ) {
+        let key = key(context, pc, locks);
+        let known = &mut self.entries[place_of(key)];
+        if context != 0 && known.key == key {
+            (known.slot, known.number) = (Some(slot), number);
+        }
     }
 
     #[cold]

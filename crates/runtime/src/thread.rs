@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use engine::clock::Slot;
 use event::{Site, SyncId, Tid};
 
 use crate::analysis::{Analysis, State};
@@ -120,6 +121,18 @@ impl Thread {
     pub fn key(&self, pc: usize) -> Option<u64> {
         let context = tls::context();
         (context != 0).then(|| site::key(context, pc, self.held.set))
+    }
+
+    /// The number of the site in `slot`, if it is remembered.
+    #[inline(always)]
+    pub fn number(&self, pc: usize, slot: Slot) -> Option<u32> {
+        self.sites.number(tls::context(), pc, self.held.set, slot)
+    }
+
+    /// Remembers the number of the site that was just asked for.
+    pub fn set_number(&mut self, pc: usize, slot: Slot, number: u32) {
+        self.sites
+            .set_number(tls::context(), pc, self.held.set, slot, number);
     }
 
     /// The stack alone, for locks and creations.

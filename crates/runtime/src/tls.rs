@@ -10,6 +10,8 @@ use core::arch::{asm, global_asm};
 use core::ops::Deref;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
+use engine::shadow::Location;
+
 use crate::thread::Thread;
 
 /// What a thread keeps in static thread-local storage, laid out for the program's inlined checks.
@@ -110,19 +112,23 @@ impl Block {
         self.cache[0].page.store(usize::MAX, Ordering::Relaxed);
     }
 
-    /// Do the inlined checks know the page that `address` is in?
+    /// The location of the word that `address` is in, if the inlined checks know its page.
     #[inline(always)]
-    pub fn remembers(&self, address: usize) -> bool {
+    pub fn location(&self, address: usize) -> Option<&'static Location> {
         let page = address >> abi::hot::PAGE_SHIFT;
-        self.cache[page % abi::hot::CACHE]
-            .page
-            .load(Ordering::Relaxed)
-            == page
+        let entry = &self.cache[page % abi::hot::CACHE];
+        if entry.page.load(Ordering::Relaxed) != page {
+            return None;
+        }
+        let first = entry.cells.load(Ordering::Relaxed) as *const Location;
+        let location = first.wrapping_add((address >> 3) % engine::shadow::PAGE_WORDS);
+        // SAFETY: `remember` put the page's shadow there, which has a location for each word and stays.
+        Some(unsafe { &*location })
     }
 
     /// Remembers the shadow of the page that `address` is in, for the inlined checks.
     #[inline]
-    pub fn remember(&self, address: usize, location: *const engine::shadow::Location) {
+    pub fn remember(&self, address: usize, location: *const Location) {
         let page = address >> abi::hot::PAGE_SHIFT;
         let entry = &self.cache[page % abi::hot::CACHE];
         let word = (address >> 3) % engine::shadow::PAGE_WORDS;

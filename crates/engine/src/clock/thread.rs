@@ -130,6 +130,21 @@ impl ThreadClock {
         (self.epoch, index)
     }
 
+    /// Where the numbers of sites that [`ThreadClock::stamp`] gave out are good, if anything may be recorded now: in the
+    /// slot. A slot never gives a number to another site.
+    #[inline]
+    pub fn numbering(&self) -> Option<Slot> {
+        (self.recording && !self.ended).then_some(self.slot)
+    }
+
+    /// As [`ThreadClock::stamp`], for a site whose number in [`ThreadClock::numbering`] is known already.
+    #[inline]
+    pub fn stamp_again(&mut self) -> Epoch {
+        debug_assert!(self.numbering().is_some(), "there is an epoch to record in");
+        self.used = true;
+        self.epoch
+    }
+
     #[cold]
     fn name_site(&mut self, slots: &Slots, site: Site) -> u32 {
         if self.ended {

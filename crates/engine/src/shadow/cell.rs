@@ -158,6 +158,11 @@ impl Cell {
         }
     }
 
+    /// The same access with the bytes of `mask` too.
+    pub(super) const fn with(self, mask: u8) -> Cell {
+        Cell(self.0 | (mask as u64) << MASK_SHIFT)
+    }
+
     /// The same access with only the bytes of `mask`; [`Cell::EMPTY`] if none is left.
     pub(super) const fn only(self, mask: u8) -> Cell {
         self.without(!mask)

@@ -178,7 +178,9 @@ fn check(list: &[Cell], atomic: bool, new: Cell, me: &ThreadClock, out: &mut Vec
 /// The full treatment: check, subsume, supersede.
 fn pass<R: Rule>(list: &mut Vec<Cell>, new: &mut Cell, me: &ThreadClock, out: &mut Vec<Conflict>) {
     list.retain_mut(|old| {
-        *old = step::<R>(*old, new, me, out);
+        *old = step::<R>(*old, new, me, &mut |old, mask| {
+            conflict(out, old, false, mask);
+        });
         !old.is_empty()
     });
 }

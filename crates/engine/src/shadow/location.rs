@@ -4,6 +4,7 @@
 //! struct Location                 16 bytes for 8 bytes of the program
 //!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i) → all that is remembered is in the depot
 //!   cells[1]   an access │ EMPTY; never an access if the first is EMPTY
+//!              beside SHARED, OWNED: a hint, an access that somebody made and that the state answers for
 //! ```
 //!
 //! A location remembers accesses, each with the bytes it covers. Two of them fit inline, which
@@ -141,25 +142,18 @@ impl Location {
         if !first.is_inline() || touch.atomic {
             return self.touch_outside::<R>(depot, me, memo, touch, [first, second], out);
         }
-        let mut new = touch.cell;
         let raced = out.len();
-        let a = step::<R>(first, &mut new, me, out);
-        let b = step::<R>(second, &mut new, me, out);
-        let (a, b) = if a.is_empty() { (b, a) } else { (a, b) };
-        let rule = rule_inline(touch.cell, new, [a, b]);
-        let new = if touch.record { new } else { Cell::EMPTY };
-        let cells = if new.is_empty() {
-            [a, b]
-        } else if a.is_empty() {
-            [new, b]
-        } else if let Some(merged) = a.merged(new) {
-            [merged, b]
-        } else if b.is_empty() {
-            [a, new]
-        } else if let Some(merged) = b.merged(new) {
-            [a, merged]
-        } else {
-            // Three are too many. The races, if any, will be found again.
+        let fits = fit::<R>(
+            [first, second],
+            touch.cell,
+            touch.record,
+            me,
+            |old, mask| {
+                conflict(out, old, false, mask);
+            },
+        );
+        let Some((cells, rule)) = fits else {
+            // The races, if any, will be found again.
             out.truncate(raced);
             return self.touch_outside::<R>(depot, me, memo, touch, [first, second], out);
         };
@@ -167,6 +161,36 @@ impl Location {
         Touched {
             rule,
             overwritten: 0,
+        }
+    }
+
+    /// As [`Location::touch`] for the plain access `cell`, which is recorded, where that is easy: the location is inline and
+    /// stays so, nobody holds it, and there is no race. Otherwise nothing is done.
+    #[inline(always)]
+    pub(crate) fn touch_inline<R: Rule>(&self, me: &ThreadClock, cell: Cell) -> Option<RuleName> {
+        let first = Cell(self.cells[0].load(Ordering::Relaxed));
+        if !first.is_inline() {
+            return None;
+        }
+        self.cells[0]
+            .compare_exchange(
+                first.0,
+                Cell::LOCKED.0,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            )
+            .ok()?;
+        let second = Cell(self.cells[1].load(Ordering::Relaxed));
+        let mut raced = false;
+        match fit::<R>([first, second], cell, true, me, |_, _| raced = true) {
+            Some((cells, rule)) if !raced => {
+                self.unlock(cells);
+                Some(rule)
+            }
+            _ => {
+                self.unlock([first, second]);
+                None
+            }
         }
     }
 
@@ -182,22 +206,32 @@ impl Location {
         old: [Cell; 2],
         out: &mut Vec<Conflict>,
     ) -> Touched {
+        let plain = touch.record && !touch.atomic;
+        let hint = if plain {
+            hint(old, touch.cell)
+        } else {
+            Cell::EMPTY
+        };
         if let Some(index) = old[0].as_owned() {
-            let (touched, plain) = depot.with_owned(index, |extended| {
+            let (touched, flat) = depot.with_owned(index, |extended| {
                 let touched = extended.touch::<R>(me, touch, out);
                 (touched, extended.flatten(&mut memo.flat))
             });
-            if plain {
+            if flat {
                 drop(depot.disown(index));
-                self.unlock(outside(depot, &memo.flat));
+                self.unlock(hinted(outside(depot, &memo.flat), hint));
             } else {
-                self.unlock(old);
+                self.unlock(hinted([old[0], Cell::EMPTY], hint));
             }
             return touched;
         }
-        let plain = touch.record && !touch.atomic;
+        let old = if old[0].is_inline() {
+            old
+        } else {
+            [old[0], Cell::EMPTY]
+        };
         if plain && let Some((new, rule)) = memo.again(depot, old, touch.cell, me.knowledge()) {
-            self.unlock(new);
+            self.unlock(hinted(new, hint));
             return Touched {
                 rule,
                 overwritten: 0,
@@ -219,15 +253,35 @@ impl Location {
         if let Some(index) = old[0].as_shared() {
             depot.let_go(index, 1);
         }
-        self.unlock(new);
+        self.unlock(hinted(new, hint));
         touched
     }
 
     /// As [`Location::is_redundant`], for states that locations share.
     #[inline]
-    pub fn is_settled(&self, memo: &Memo, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
+    pub fn is_settled(&self, memo: &mut Memo, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
-        memo.settles(first, epoch, kind, mask)
+        let Some(access) = memo.settles(first, epoch, kind, mask) else {
+            return false;
+        };
+        if memo.should_hint() {
+            self.remind(first, access);
+        }
+        true
+    }
+
+    /// Leaves `access`, for which the state `first` answers, as a hint, unless the location is in use.
+    #[cold]
+    fn remind(&self, first: Cell, access: Cell) {
+        let old = self.cells[0].compare_exchange(
+            first.0,
+            Cell::LOCKED.0,
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        );
+        if old.is_ok() {
+            self.unlock([first, access]);
+        }
     }
 
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
@@ -406,6 +460,27 @@ impl Location {
     }
 }
 
+/// What a location that is not inline may hold in its second cell once `access` is recorded: that access, with the bytes of the
+/// hint before if it was of the same epoch. True of the state, so that the same-epoch test may rely on it.
+fn hint(old: [Cell; 2], access: Cell) -> Cell {
+    let before = old[1];
+    if !old[0].is_inline() && before.same_epoch(access) && (before.is_write() || !access.is_write())
+    {
+        access.with(before.mask())
+    } else {
+        access
+    }
+}
+
+/// The cells of a location, with `hint` beside a state that is not inline.
+fn hinted(cells: [Cell; 2], hint: Cell) -> [Cell; 2] {
+    if cells[0].is_inline() {
+        cells
+    } else {
+        [cells[0], hint]
+    }
+}
+
 /// Writes a state that is not owned into `extended`.
 fn load(depot: &Depot, cells: [Cell; 2], extended: &mut Extended) {
     match cells[0].as_shared() {
@@ -439,6 +514,36 @@ fn store(depot: &Depot, extended: Extended) -> [Cell; 2] {
     }
 }
 
+/// What two inline cells become by the plain access `access`, which is recorded or not, and by which rule; nothing if two cells are
+/// not enough. `race` is told of each access that races with it, and on which bytes.
+#[inline(always)]
+fn fit<R: Rule>(
+    old: [Cell; 2],
+    access: Cell,
+    record: bool,
+    me: &ThreadClock,
+    mut race: impl FnMut(Cell, u8),
+) -> Option<([Cell; 2], RuleName)> {
+    let mut new = access;
+    let a = step::<R>(old[0], &mut new, me, &mut race);
+    let b = step::<R>(old[1], &mut new, me, &mut race);
+    let (a, b) = if a.is_empty() { (b, a) } else { (a, b) };
+    let rule = rule_inline(access, new, [a, b]);
+    let new = if record { new } else { Cell::EMPTY };
+    let cells = if new.is_empty() {
+        [a, b]
+    } else if a.is_empty() {
+        [new, b]
+    } else if let Some(merged) = a.merged(new) {
+        [merged, b]
+    } else if b.is_empty() {
+        [a, new]
+    } else {
+        [a, b.merged(new)?]
+    };
+    Some((cells, rule))
+}
+
 /// Holds `new` against one remembered plain access. Returns what is left of `old`; what of `new` needs no record is
 /// taken from it.
 #[inline(always)]
@@ -446,7 +551,7 @@ pub(super) fn step<R: Rule>(
     old: Cell,
     new: &mut Cell,
     me: &ThreadClock,
-    out: &mut Vec<Conflict>,
+    race: &mut impl FnMut(Cell, u8),
 ) -> Cell {
     let shared = old.mask() & new.mask();
     if shared == 0 {
@@ -458,7 +563,7 @@ pub(super) fn step<R: Rule>(
     }
     let ordered = me.covers(old.slot(), old.time());
     if !ordered && (old.is_write() || new.is_write()) {
-        conflict(out, old, false, shared);
+        race(old, shared);
     }
     if R::supersedes(old, *new, ordered) {
         old.without(shared)

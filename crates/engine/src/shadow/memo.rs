@@ -8,6 +8,7 @@
 //! knows; the last is told by [`ThreadClock::knowledge`](crate::clock::ThreadClock::knowledge). States are named by
 //! index; the memo holds each that it names, so that the index means the same as long as it is here.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use event::AccessKind;
@@ -17,8 +18,10 @@ use super::depot::Depot;
 use super::extended::Extended;
 use super::stats::RuleName;
 
-const STEPS: usize = 16;
-const SETTLED: usize = 64;
+const STEPS: usize = 64;
+const SETTLED: usize = 256;
+/// See [`Memo::should_hint`].
+const HINT_EVERY: u32 = 4;
 /// So many counts of a new state are taken at once, and so many of an old one given back.
 const BATCH: u32 = 64;
 
@@ -38,9 +41,11 @@ struct Step {
 /// The last steps, and the last states that answer for the current epoch. Belongs to one thread of one detector.
 #[derive(Debug)]
 pub struct Memo {
-    steps: [Option<Step>; STEPS],
+    steps: Box<[Option<Step>]>,
     /// A state (as a first cell) in which the thread's access is answered.
-    settled: [(Cell, Cell); SETTLED],
+    settled: Box<[(Cell, Cell)]>,
+    /// How often a state was found there.
+    found: u32,
     /// Room to work in.
     pub(super) scratch: Extended,
     pub(super) flat: Vec<Cell>,
@@ -49,8 +54,9 @@ pub struct Memo {
 impl Default for Memo {
     fn default() -> Memo {
         Memo {
-            steps: [None; STEPS],
-            settled: [(Cell::EMPTY, Cell::EMPTY); SETTLED],
+            steps: alloc::vec![None; STEPS].into(),
+            settled: alloc::vec![(Cell::EMPTY, Cell::EMPTY); SETTLED].into(),
+            found: 0,
             scratch: Extended::default(),
             flat: Vec::new(),
         }
@@ -64,16 +70,27 @@ fn place(old: [Cell; 2], access: Cell) -> usize {
 }
 
 impl Memo {
-    /// Is an access of `kind` to `mask` at `epoch` redundant in a location whose first cell is `first`?
+    /// Is an access of `kind` to `mask` at `epoch` redundant in a location whose first cell is `first`? The access that
+    /// makes it so.
     #[inline]
-    pub(super) fn settles(&self, first: Cell, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
-        match first.as_shared() {
-            None => false,
-            Some(index) => {
-                let (state, access) = self.settled[index as usize % SETTLED];
-                state == first && access.answers(epoch, kind, mask)
-            }
-        }
+    pub(super) fn settles(
+        &self,
+        first: Cell,
+        epoch: Epoch,
+        kind: AccessKind,
+        mask: u8,
+    ) -> Option<Cell> {
+        let index = first.as_shared()?;
+        let (state, access) = self.settled[index as usize % SETTLED];
+        (state == first && access.answers(epoch, kind, mask)).then_some(access)
+    }
+
+    /// The thread found a location by [`Memo::settles`]. Is it time to leave a hint there? Threads that read the same
+    /// memory side by side would take the hint from each other, so not each time.
+    #[inline]
+    pub(super) fn should_hint(&mut self) -> bool {
+        self.found = self.found.wrapping_add(1);
+        self.found.is_multiple_of(HINT_EVERY)
     }
 
     /// From now on `access` is answered in a location whose first cell is `first`.
@@ -87,9 +104,13 @@ impl Memo {
             if let Some(index) = state.as_shared() {
                 depot.let_go(index, 1);
             }
-            *state = first;
+            (*state, *known) = (first, Cell::EMPTY);
         }
-        *known = access;
+        *known = if known.same_epoch(access) && known.kind() == access.kind() {
+            access.with(known.mask())
+        } else {
+            access
+        };
     }
 
     /// The step that was made before in the same situation, made again: its outcome, with its counts settled.
