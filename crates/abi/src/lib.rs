@@ -30,6 +30,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod counts;
 pub mod hot;
 
 /// Bumped when anything in this file changes meaning; recorded in every instrumented module.

@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-usage: cargo footrace build|run|test|bench|check|clean [-ffootrace=PLACEMENT] [--footrace-stats] [cargo's arguments]
+usage: cargo footrace build|run|test|bench|check|clean [-ffootrace=PLACEMENT] [--footrace-stats] [--footrace-count] [cargo's arguments]
 
 Builds the program and std with race checks, and runs it, its tests or its benchmarks under Footrace.
-  -ffootrace=PLACEMENT  which checks are inserted: all
-  --footrace-stats      print what the pass did in each link";
+  -ffootrace=PLACEMENT  which checks are inserted: all, redcard or bigfoot
+  --footrace-stats      print what the pass did in each link
+  --footrace-count      let the program count its accesses and checks; footrace run --stats prints them";
 
 /// Separates flags in `CARGO_ENCODED_RUSTFLAGS`.
 const SEPARATOR: &str = "\x1f";
@@ -37,6 +38,8 @@ pub struct Plan {
     pub placement: Option<String>,
     /// `--footrace-stats`.
     pub stats: bool,
+    /// `--footrace-count`.
+    pub count: bool,
     /// `--profile NAME` or `--release`.
     pub profile: Option<String>,
     /// `--target-dir`.
@@ -88,6 +91,7 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
         toolchain,
         placement: None,
         stats: false,
+        count: false,
         profile: None,
         target_directory: None,
         manifest: None,
@@ -103,6 +107,8 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
             plan.placement = Some(name.to_owned());
         } else if text == "--footrace-stats" {
             plan.stats = true;
+        } else if text == "--footrace-count" {
+            plan.count = true;
         } else if let Some((value, _)) = value_of("--target", &text, &mut rest) {
             plan.target = Some(value);
         } else if let Some((value, _)) = value_of("--target-dir", &text, &mut rest) {
@@ -200,17 +206,25 @@ fn rust_flags(compiler: &Path) -> Vec<OsString> {
     flags
 }
 
-/// A flag that changes when the files that are linked into programs do: cargo, which knows nothing of them, then
-/// builds again.
-fn stamp(layout: &Layout, runtime: &Runtime) -> Result<OsString> {
+/// A flag that changes when the files that are linked into programs do, or the way they are linked: cargo, which knows nothing of
+/// that, then builds again.
+fn stamp(plan: &Plan, layout: &Layout, runtime: &Runtime) -> Result<OsString> {
+    let placement = plan.placement.clone();
+    let placement = placement.or_else(|| std::env::var(settings::PLACEMENT).ok());
+    let count = plan.count || std::env::var_os(settings::COUNT).is_some_and(|c| c != "0");
+    let chosen = format!("{} {count}", placement.unwrap_or_default()).into_bytes();
     let files = [
         Some(runtime.file(layout)?),
         Some(layout.plugin()?),
         runtime.hot(layout),
     ];
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for path in files.into_iter().flatten() {
-        let bytes = std::fs::read(&path).map_err(|error| Error::file("read", &path, &error))?;
+    let files = files
+        .into_iter()
+        .flatten()
+        .map(|path| std::fs::read(&path).map_err(|error| Error::file("read", &path, &error)));
+    for bytes in files.chain([Ok(chosen)]) {
+        let bytes = bytes?;
         for chunk in bytes.chunks(8) {
             let word = chunk
                 .iter()
@@ -281,7 +295,7 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     }
     command.args(&plan.arguments);
     // Documentation tests are programs, too.
-    let stamp = stamp(&layout, &runtime)?;
+    let stamp = stamp(&plan, &layout, &runtime)?;
     for name in ["RUSTFLAGS", "RUSTDOCFLAGS"] {
         let mut ours = rust_flags(&compiler);
         ours.push(stamp.clone());
@@ -317,6 +331,9 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     }
     if let Some(placement) = &plan.placement {
         command.env(settings::PLACEMENT, placement);
+    }
+    if plan.count {
+        command.env(settings::COUNT, "1");
     }
     if !plan.stats {
         return Err(crate::exec(command));
@@ -363,11 +380,11 @@ mod tests {
     #[test]
     fn ours_and_cargos() {
         let plan = planned(
-            "test -ffootrace=all --footrace-stats --release -p x --target-dir=t -- --nocapture --release",
+            "test -ffootrace=all --footrace-stats --footrace-count --release -p x --target-dir=t -- --nocapture --release",
         );
         assert_eq!(plan.subcommand, "test");
         assert_eq!(plan.placement.as_deref(), Some("all"));
-        assert!(plan.stats);
+        assert!(plan.stats && plan.count);
         assert_eq!(
             plan.arguments,
             ["--release", "-p", "x", "--", "--nocapture", "--release"]

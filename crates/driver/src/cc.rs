@@ -64,6 +64,8 @@ pub struct Plan {
     pub placement: Option<String>,
     /// `--footrace-stats`.
     pub stats: bool,
+    /// `--footrace-count`.
+    pub count: bool,
     /// `-nostdlib`: a program that brings its own world is linked without checks; a library gets them.
     pub bare: bool,
 }
@@ -137,7 +139,7 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
     let arguments = expand(arguments)?;
     let mut mode = Mode::Link;
     let mut kept = Vec::with_capacity(arguments.len());
-    let (mut placement, mut stats, mut bare) = (None, false, false);
+    let (mut placement, mut stats, mut count, mut bare) = (None, false, false, false);
     let (mut debug, mut input, mut target_only) = (false, false, true);
     let mut rest = arguments.into_iter();
     while let Some(argument) = rest.next() {
@@ -153,6 +155,10 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
         match text {
             "--footrace-stats" => {
                 stats = true;
+                continue;
+            }
+            "--footrace-count" => {
+                count = true;
                 continue;
             }
             "-static" | "--static" | "-static-pie" => {
@@ -212,6 +218,7 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
         arguments: kept,
         placement,
         stats,
+        count,
         bare,
     })
 }
@@ -249,6 +256,9 @@ pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode> {
     }
     if plan.stats {
         command.env(settings::STATS, "1");
+    }
+    if plan.count {
+        command.env(settings::COUNT, "1");
     }
     let response = pass(&mut command, &arguments)?;
     if response.is_none() {
@@ -326,9 +336,9 @@ mod tests {
 
     #[test]
     fn our_flags() {
-        let plan = planned("-ffootrace=all --footrace-stats -nostdlib a.o");
+        let plan = planned("-ffootrace=all --footrace-stats --footrace-count -nostdlib a.o");
         assert_eq!(plan.placement.as_deref(), Some("all"));
-        assert!(plan.stats && plan.bare);
+        assert!(plan.stats && plan.count && plan.bare);
         assert!(!has(&plan, "-ffootrace=all"));
     }
 

@@ -32,6 +32,8 @@ pub struct Plan {
     pub bare: bool,
     /// `--footrace-stats`.
     pub stats: bool,
+    /// `--footrace-count`.
+    pub count: bool,
     /// `--footrace-placement=`.
     pub placement: Option<String>,
     /// `--footrace-runtime=`.
@@ -47,6 +49,7 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
         arguments: Vec::new(),
         bare: false,
         stats: false,
+        count: false,
         placement: None,
         runtime: None,
         verbose: false,
@@ -62,6 +65,7 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
         match argument.to_str().unwrap_or_default() {
             "--footrace-no-runtime" => plan.bare = true,
             "--footrace-stats" => plan.stats = true,
+            "--footrace-count" => plan.count = true,
             "-static" | "-Bstatic-pie" | "--no-dynamic-linker" if !shared => {
                 return Err(Error::new(
                     "a static executable cannot be watched, its calls into libc are already resolved; \
@@ -103,7 +107,7 @@ pub fn plan(arguments: Vec<OsString>) -> Result<Plan> {
 fn exported() -> impl Iterator<Item = String> {
     let functions = abi::FUNCTIONS.iter().map(|function| function.name);
     functions
-        .chain([abi::CONTEXT])
+        .chain([abi::CONTEXT, abi::counts::SYMBOL])
         .map(|name| format!("--export-dynamic-symbol={name}"))
 }
 
@@ -158,6 +162,9 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     if plan.stats {
         command.env(settings::STATS, "1");
     }
+    if plan.count {
+        command.env(settings::COUNT, "1");
+    }
     if let Some(placement) = plan.placement {
         command.env(settings::PLACEMENT, placement);
     }
@@ -198,9 +205,11 @@ mod tests {
 
     #[test]
     fn our_flags_are_ours() {
-        let plan = planned("--footrace-stats --footrace-placement=all --footrace-runtime=null a.o");
+        let plan = planned(
+            "--footrace-stats --footrace-count --footrace-placement=all --footrace-runtime=null a.o",
+        );
         assert_eq!(plan.arguments, ["a.o"]);
-        assert!(plan.stats);
+        assert!(plan.stats && plan.count);
         assert_eq!(plan.placement.as_deref(), Some("all"));
         assert_eq!(plan.runtime, Some(Runtime::Null));
     }

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub const PLACEMENT: &str = "FOOTRACE_PLACEMENT";
 /// Prints what the pass did.
 pub const STATS: &str = "FOOTRACE_STATS";
+/// Set: the program counts its accesses and checks.
+pub const COUNT: &str = "FOOTRACE_COUNT";
 /// `null`, or the path of a runtime.
 pub const RUNTIME: &str = "FOOTRACE_RUNTIME";
 /// The plugin reads the path of the hot checks here.

@@ -63,6 +63,16 @@ impl Statistics {
         Some((large.unwrap_or(0.0), all))
     }
 
+    /// Run-time checks for each access, as in BigFoot's Table 1. None if the program was not linked to count.
+    fn check_ratio(&self) -> Option<(u64, u64, f64)> {
+        let sum = |prefix: &str| {
+            let of = |(name, _): &&(String, u64)| name.starts_with(prefix);
+            self.counts.iter().filter(of).map(|(_, count)| count).sum()
+        };
+        let (checks, accesses): (u64, u64) = (sum("checks: "), sum("accesses: "));
+        (accesses > 0).then(|| (checks, accesses, checks as f64 / accesses as f64))
+    }
+
     /// For the user.
     pub(crate) fn text(&self) -> String {
         let mut text = format!(
@@ -71,6 +81,12 @@ impl Statistics {
         );
         for (name, count) in self.counts.iter().filter(|(_, count)| *count > 0) {
             let _ = writeln!(text, "  {count:>15}  {name}");
+        }
+        if let Some((checks, accesses, ratio)) = self.check_ratio() {
+            let _ = writeln!(
+                text,
+                "  check ratio {ratio:.2e}: {checks} checks for {accesses} accesses"
+            );
         }
         if let Some((arrays, all)) = self.shadow_fraction() {
             let _ = writeln!(
@@ -119,6 +135,9 @@ impl Statistics {
         json!({
             "pid": self.process.pid,
             "detector": self.process.detector,
+            "check_ratio": self.check_ratio().map(|(_, _, ratio)| ratio),
+            "checks": self.check_ratio().map(|(checks, _, _)| checks),
+            "accesses": self.check_ratio().map(|(_, accesses, _)| accesses),
             "shadow_fraction": self.shadow_fraction().map(|(arrays, _)| arrays),
             "shadow_fraction_with_small_blocks": self.shadow_fraction().map(|(_, all)| all),
             "counts": counts,

@@ -3,6 +3,7 @@
 use crate::access::{Effect, Kind, effect};
 use crate::bigfoot::Program;
 use crate::checks::Checks;
+use crate::count::Counts;
 use crate::llvm::{Module, Opcode, Value};
 use crate::note;
 use crate::options::{Options, Placement};
@@ -41,6 +42,12 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
         Placement::RedCard => Some(Mode::RedCard),
         Placement::BigFoot => Some(Mode::BigFoot),
     };
+    let mut counts = options.count.then(|| Counts::new(module));
+    for (function, _) in wanted.iter().filter(|(_, policy)| *policy == Policy::Full) {
+        if let Some(counts) = &mut counts {
+            counts.accesses(*function, &mut rules);
+        }
+    }
     let mut program = mode.map(|mode| Program::new(module, mode, &wanted, &mut rules, &mut stats));
     for (function, policy) in wanted {
         let rest = program
@@ -65,6 +72,9 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
                 instrument(module, function, plain, &mut rules, &mut checks, &mut stats);
             }
         }
+    }
+    if let Some(counts) = counts {
+        counts.insert(functions.iter().map(|(function, _)| *function));
     }
     for (function, _) in functions {
         // It kept the compilers from inventing accesses; the checks are in now, and the attribute
@@ -98,44 +108,46 @@ fn instrument(
             .into_iter()
             .map(|instruction| (instruction, effect(module, instruction)))
             .collect();
-        let mut skipped = Vec::with_capacity(effects.len());
-        for (_, effect) in &effects {
-            let mut reasons = Vec::new();
-            if let Some(accesses) = effect.plain()
-                && plain
-            {
-                for access in accesses {
-                    let reason = rules.memory(access);
-                    if let Some(reason) = reason {
+        let reasons = if plain {
+            reasons(&effects, rules)
+        } else {
+            vec![Vec::new(); effects.len()]
+        };
+        for ((instruction, effect), reasons) in effects.iter().zip(reasons) {
+            let accesses = effect.plain().into_iter().flatten();
+            for (access, reason) in accesses.zip(reasons) {
+                match reason {
+                    Some(reason) => {
                         stats.add(reason);
                         checks.places().dropped(function, access, reason);
                     }
-                    reasons.push(reason.is_some());
-                }
-            }
-            skipped.push(reasons);
-        }
-        let covered = if plain {
-            rules.covered(&effects, &skipped)
-        } else {
-            Vec::new()
-        };
-        for (index, (instruction, effect)) in effects.iter().enumerate() {
-            for (number, access) in effect.plain().into_iter().flatten().enumerate() {
-                if !plain || skipped[index][number] {
-                    continue;
-                }
-                if covered[index][number] {
-                    stats.add(Count::SkippedCovered);
-                    let reason = Count::SkippedCovered;
-                    checks.places().dropped(function, access, reason);
-                } else {
-                    checks.plain(function, access, stats);
+                    None => checks.plain(function, access, stats),
                 }
             }
             synchronise(function, *instruction, effect, rules, checks, stats);
         }
     }
+}
+
+/// For each plain access of a block's instructions, why it needs no check, if it needs none.
+pub(crate) fn reasons(effects: &[(Value, Effect)], rules: &mut Rules) -> Vec<Vec<Option<Count>>> {
+    let accesses = |effect: &Effect| effect.plain().cloned().unwrap_or_default();
+    let mut reasons: Vec<Vec<Option<Count>>> = effects
+        .iter()
+        .map(|(_, effect)| accesses(effect).iter().map(|a| rules.memory(a)).collect())
+        .collect();
+    let skipped: Vec<Vec<bool>> = reasons
+        .iter()
+        .map(|reasons| reasons.iter().map(Option::is_some).collect())
+        .collect();
+    for (reasons, covered) in reasons.iter_mut().zip(rules.covered(effects, &skipped)) {
+        for (reason, covered) in reasons.iter_mut().zip(covered) {
+            if covered && reason.is_none() {
+                *reason = Some(Count::SkippedCovered);
+            }
+        }
+    }
+    reasons
 }
 
 /// What an instruction needs besides the checks of its plain accesses.

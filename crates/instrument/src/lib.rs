@@ -8,7 +8,7 @@
 //! | at the end | updates of the calling-context hash | [`context`] |
 //!
 //! Settings come from the environment ([`options`]): `FOOTRACE_PLACEMENT`, `FOOTRACE_HOT` (bitcode of the
-//! hot checks), `FOOTRACE_STATS`. For `opt` the passes are called `footrace-early`, `footrace-hot` and `footrace-late`.
+//! hot checks), `FOOTRACE_STATS`, `FOOTRACE_COUNT`. For `opt` the passes are called `footrace-early`, `footrace-hot` and `footrace-late`.
 #![deny(unsafe_code)]
 
 mod access;
@@ -16,6 +16,7 @@ mod address;
 mod bigfoot;
 mod checks;
 mod context;
+mod count;
 mod early;
 mod escape;
 mod hot;

@@ -45,6 +45,8 @@ pub(crate) struct Options {
     pub(crate) placement: Placement,
     /// Say what was done.
     pub(crate) stats: Report,
+    /// Let the program count its accesses and checks.
+    pub(crate) count: bool,
     /// Bodies of the hot checks, as bitcode.
     pub(crate) hot: Option<String>,
 }
@@ -70,6 +72,10 @@ impl Options {
                 "1" => Report::Print,
                 path => Report::Append(path.to_owned()),
             },
+            count: !matches!(
+                env::var("FOOTRACE_COUNT").unwrap_or_default().as_str(),
+                "" | "0"
+            ),
             hot: env::var("FOOTRACE_HOT")
                 .ok()
                 .filter(|path| !path.is_empty()),

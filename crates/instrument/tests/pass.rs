@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `; RUN early` | the passes, of `early`, `hot`, `late` |
 //! | `; PLACEMENT name` | which checks; `all` if it is not said |
+//! | `; COUNTING` | with `FOOTRACE_COUNT` |
 //! | `; HOT file` | hot checks, as IR |
 //! | `; EXPECT text` | a line of the result contains `text`; in this order |
 //! | `; NEVER text` | no line does |
@@ -58,9 +59,13 @@ fn check(path: &Path) {
         .arg(path)
         .env("FOOTRACE_STATS", "1")
         .env_remove("FOOTRACE_PLACEMENT")
+        .env_remove("FOOTRACE_COUNT")
         .env_remove("FOOTRACE_HOT");
     for placement in words("PLACEMENT") {
         command.env("FOOTRACE_PLACEMENT", placement);
+    }
+    if source.lines().any(|line| line == "; COUNTING") {
+        command.env("FOOTRACE_COUNT", "1");
     }
     for hot in words("HOT") {
         let bitcode = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -131,6 +136,6 @@ macro_rules! tests {
 tests! {
     scalars vectors aggregates memory_intrinsics masked x86 atomics libatomic fences
     skip_stack skip_constant skip_thread_local skip_covered skip_profile skip_segment
-    byval variadic policy note context context_slow hot locations
+    byval variadic policy note context context_slow hot locations count
     place_straight place_loops place_calls place_unwind place_endless place_redcard place_fallback
 }

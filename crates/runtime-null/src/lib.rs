@@ -45,7 +45,7 @@ null! {
     __footrace_init(Pointer);
 }
 
-// The calling-context hash. A thread-local variable with a name for C cannot be written in stable Rust.
+// The calling-context hash, and the counters. A thread-local variable with a name for C cannot be written in stable Rust.
 core::arch::global_asm!(
     ".pushsection .tbss,\"awT\",@nobits",
     ".globl __footrace_context",
@@ -54,7 +54,13 @@ core::arch::global_asm!(
     ".p2align 3",
     "__footrace_context:",
     ".zero 8",
+    ".globl __footrace_counts",
+    ".type __footrace_counts, @object",
+    ".size __footrace_counts, {counts}",
+    "__footrace_counts:",
+    ".zero {counts}",
     ".popsection",
+    counts = const abi::counts::COUNTERS * 8,
 );
 
 #[cfg(test)]

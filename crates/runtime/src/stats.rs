@@ -7,19 +7,25 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use abi::counts::{COUNTERS, Counter};
 use report::Stack;
 
 use crate::analysis::{Analysis, State};
 use crate::lock::Spin;
-use crate::{memory, records, site};
+use crate::{memory, records, site, tls};
 
 /// Allocation sites that are told apart, by number of elements; the others are added up.
 const SITES: usize = 32;
 
 static COUNTS: Spin<Vec<(&'static str, u64)>> = Spin::new(Vec::new());
 
-/// A thread has ended.
+static COUNTED: Spin<[u64; COUNTERS]> = Spin::new([0; COUNTERS]);
+
+/// The calling thread ends.
 pub fn add(state: &State) {
+    for (sum, count) in COUNTED.lock().iter_mut().zip(tls::counts()) {
+        *sum = sum.wrapping_add(count);
+    }
     let mut all = COUNTS.lock();
     let mut at = 0;
     state.counters(&mut |rule, count| {
@@ -35,6 +41,8 @@ pub fn add(state: &State) {
 /// In the child of a fork: what the parent did is the parent's.
 pub fn forked() {
     COUNTS.lock().clear();
+    // What this thread counted before the fork is the parent's, and is counted again when the thread ends: take it off.
+    *COUNTED.lock() = tls::counts().map(u64::wrapping_neg);
 }
 
 fn arrays(analysis: &Analysis) -> Vec<report::Arrays> {
@@ -71,6 +79,12 @@ fn arrays(analysis: &Analysis) -> Vec<report::Arrays> {
 /// The process ends: everything into the records.
 pub fn finish(analysis: &Analysis) {
     let mut stats = report::Stats::default();
+    let counted = *COUNTED.lock();
+    for (counter, count) in Counter::ALL.into_iter().zip(counted) {
+        if counted != [0; COUNTERS] {
+            stats.counts.push((counter.name().to_string(), count));
+        }
+    }
     for (rule, count) in COUNTS.lock().iter() {
         stats.counts.push((rule.to_string(), *count));
     }

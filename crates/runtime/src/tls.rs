@@ -4,6 +4,7 @@
 //! ```text
 //! __footrace_tls      the block below, zero when a thread starts
 //! __footrace_context  u64, the calling-context hash that instrumented code maintains
+//! __footrace_counts   what instrumented code counts, if it was linked to do so
 //! ```
 
 use core::arch::{asm, global_asm};
@@ -39,8 +40,14 @@ global_asm!(
     ".size __footrace_context,8",
     "__footrace_context:",
     ".zero 8",
+    ".globl __footrace_counts",
+    ".type __footrace_counts,@object",
+    ".size __footrace_counts,{counts}",
+    "__footrace_counts:",
+    ".zero {counts}",
     ".text",
     bytes = const abi::hot::BYTES,
+    counts = const abi::counts::COUNTERS * 8,
 );
 
 /// The calling thread's block.
@@ -80,6 +87,23 @@ fn context_cell() -> &'static AtomicU64 {
     }
     // SAFETY: the cell lives as long as the thread that asks.
     unsafe { &*p }
+}
+
+/// What the calling thread has counted.
+pub fn counts() -> [u64; abi::counts::COUNTERS] {
+    let p: *const [AtomicU64; abi::counts::COUNTERS];
+    // SAFETY: reads the thread pointer and a link-time constant.
+    unsafe {
+        asm!(
+            "mov {p}, qword ptr [rip + __footrace_counts@GOTTPOFF]",
+            "add {p}, qword ptr fs:[0]",
+            p = out(reg) p,
+            options(pure, nomem, nostack)
+        );
+    }
+    // SAFETY: the counters live as long as the thread that asks.
+    let counts = unsafe { &*p };
+    core::array::from_fn(|at| counts[at].load(Ordering::Relaxed))
 }
 
 /// The calling-context hash; 0 if no instrumented function has made a call on this thread.
