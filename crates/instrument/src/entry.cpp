@@ -1,6 +1,7 @@
 // The part of a pass plugin that has to be C++: module passes that hand the module to Rust, and
 // their places in the pipeline. Everything else is in lib.rs.
 #include "llvm-c/Core.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -12,6 +13,7 @@
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -51,15 +53,38 @@ extern "C" LLVMValueRef footrace_split_if(LLVMValueRef Condition,
                                         Weights));
 }
 
-// What makes loops analysable: values in registers, tests at the end, one back edge, wide counters.
+// footrace-cc compiles with -fno-unroll-loops, so that no loop is unrolled before it is analysed. Its
+// mark on each loop would keep them as they are for good.
+struct AllowUnrolling : PassInfoMixin<AllowUnrolling> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    for (BasicBlock &B : F) {
+      Instruction *T = B.getTerminator();
+      if (MDNode *Loop = T->getMetadata(LLVMContext::MD_loop))
+        T->setMetadata(LLVMContext::MD_loop,
+                       makePostTransformationMetadata(
+                           F.getContext(), Loop,
+                           {"llvm.loop.unroll.disable"}, {}));
+    }
+    return PreservedAnalyses::all();
+  }
+};
+
+// What makes loops analysable: values in registers, tests at the end, one back edge, wide counters,
+// no loops of a few rounds.
 static void prepare(ModulePassManager &MPM) {
   if (!footrace_moves_checks())
     return;
   FunctionPassManager FPM;
+  FPM.addPass(AllowUnrolling());
   FPM.addPass(SROAPass(SROAOptions::PreserveCFG));
   FPM.addPass(LoopSimplifyPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(LoopRotatePass()));
-  FPM.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
+  LoopPassManager LPM;
+  LPM.addPass(IndVarSimplifyPass());
+  // Fields that a short loop visits become accesses of the loop around it.
+  LPM.addPass(LoopFullUnrollPass());
+  FPM.addPass(createFunctionToLoopPassAdaptor(std::move(LPM)));
+  FPM.addPass(SROAPass(SROAOptions::PreserveCFG));
   MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
 }
 

@@ -129,7 +129,8 @@ pub(crate) fn cover<'f>(
     let Extent::Many { stride, .. } = wanted.path.extent else {
         return usable()
             .find(|(_, f)| contains_one(solver, f, wanted))
-            .map(|(i, _)| vec![i]);
+            .map(|(i, _)| vec![i])
+            .or_else(|| pieces(facts.clone(), wanted, kind));
     };
     let hi = wanted.hi.as_ref()?;
     if let Some((i, _)) = usable().find(|(_, f)| f.path == wanted.path) {
@@ -171,6 +172,40 @@ pub(crate) fn cover<'f>(
     }
     used.sort_unstable();
     used.dedup();
+    Some(used)
+}
+
+/// The one location of `wanted`, put together from others a fixed distance apart: a structure from its fields.
+fn pieces<'f>(
+    facts: impl Iterator<Item = &'f Fact> + Clone,
+    wanted: &Fact,
+    kind: Kind,
+) -> Option<Vec<usize>> {
+    let start = wanted.lo.constant();
+    let end = start.checked_add(i64::from(wanted.path.size))?;
+    let mut at = start;
+    let mut used = Vec::new();
+    while at < end {
+        let reaches = |f: &Fact| {
+            let from = f.lo.constant();
+            let to = match &f.hi {
+                None => from.checked_add(i64::from(f.path.size)),
+                Some(hi) if f.is_dense() && hi.shape() == f.lo.shape() => Some(hi.constant()),
+                Some(_) => None,
+            };
+            to.filter(|to| from <= at && at < *to)
+        };
+        let (i, to) = facts
+            .clone()
+            .enumerate()
+            .filter(|(_, f)| f.kind >= kind && f.lo.shape() == wanted.lo.shape())
+            .find_map(|(i, f)| Some((i, reaches(f)?)))?;
+        if used.len() == MAX_PIECES {
+            return None;
+        }
+        used.push(i);
+        at = to;
+    }
     Some(used)
 }
 
