@@ -50,9 +50,10 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     }
     let mut program = mode.map(|mode| Program::new(module, mode, &wanted, &mut rules, &mut stats));
     for (function, policy) in wanted {
-        let rest = program
-            .as_mut()
-            .and_then(|program| program.insert(function, &mut checks, &mut stats));
+        let rest = match &mut program {
+            Some(program) => program.insert(function, &mut checks, &mut stats)?,
+            None => None,
+        };
         match rest {
             Some(rest) => {
                 for (instruction, effect) in rest {

@@ -15,15 +15,14 @@ const ONE_BY_ONE: i64 = 4;
 /// A loop that may not end commits its checks in its first round and then in each one of so many.
 const COMMIT_PERIOD: u64 = 4096;
 
-/// Inserts everything; returns what was inserted and why. `Err` before anything is changed: an edge
-/// has no place for code.
+/// Inserts everything; returns what was inserted and why, or that an edge has no place for code.
 pub(super) fn insert(
     module: Module,
     lowered: &Lowered,
     placement: &Placement,
     checks: &mut Checks,
     stats: &mut Stats,
-) -> Vec<places::Check> {
+) -> Result<Vec<places::Check>, String> {
     let mut this = Inserter {
         context: module.context(),
         lowered,
@@ -40,9 +39,13 @@ pub(super) fn insert(
         .map(|(p, c)| (p, c, false))
         .chain(commits)
     {
-        if let Some(before) = this.origin(*point) {
-            found.push((before, checks, commit));
-        }
+        let before = this.origin(*point).ok_or_else(|| {
+            format!(
+                "no place for a check in function {}; please report this, and link with -ffootrace=all until it is mended",
+                lowered.function.name()
+            )
+        })?;
+        found.push((before, checks, commit));
     }
     for (before, list, commit) in found {
         let before = if commit {
@@ -58,7 +61,7 @@ pub(super) fn insert(
         this.checks.plain(lowered.function, access, this.stats);
         this.stats.add(Count::Immediate);
     }
-    this.places
+    Ok(this.places)
 }
 
 struct Inserter<'a> {

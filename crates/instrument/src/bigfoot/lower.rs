@@ -191,6 +191,10 @@ impl Lowering<'_> {
             }
         }
         let step = match &effect {
+            // A trap.
+            Effect::Nothing if instruction.is_call() && instruction.call_has("noreturn") => {
+                Step::Call(Callee::External(Effects::UNKNOWN))
+            }
             Effect::Nothing | Effect::Plain(_) => return Ok(()),
             Effect::Call(_) => Step::Call(self.callee(instruction)),
             Effect::Atomic | Effect::Fence => Step::Sync(calls::atomic(instruction)),

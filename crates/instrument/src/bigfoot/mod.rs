@@ -88,14 +88,16 @@ impl Program {
         function: Value,
         checks: &mut Checks,
         stats: &mut Stats,
-    ) -> Option<Vec<(Value, Effect)>> {
-        let (lowered, placement) = self.placed.remove(&function)?;
+    ) -> Result<Option<Vec<(Value, Effect)>>, String> {
+        let Some((lowered, placement)) = self.placed.remove(&function) else {
+            return Ok(None);
+        };
         stats.add(Count::Analysed);
         if placement.counts.fallback > 0 {
             stats.add(Count::FallbackFlow);
         }
         stats.add_many(Count::PlacedAccesses, lowered.accesses.len() as u64);
-        let inserted = insert::insert(self.module, &lowered, &placement, checks, stats);
+        let inserted = insert::insert(self.module, &lowered, &placement, checks, stats)?;
         for (access, reason) in &lowered.dropped {
             checks.places().dropped(function, access, *reason);
         }
@@ -107,7 +109,7 @@ impl Program {
         };
         places::count(&placed, stats);
         checks.places().placed(&placed);
-        Some(lowered.others)
+        Ok(Some(lowered.others))
     }
 }
 

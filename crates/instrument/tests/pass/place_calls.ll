@@ -28,6 +28,9 @@
 ; EXPECT define void @pointer
 ; EXPECT call void @__footrace_write4(ptr %p)
 ; EXPECT call void %f()
+; EXPECT define void @traps
+; EXPECT call void @__footrace_write4(ptr %p)
+; EXPECT call void @llvm.trap
 define void @adds(ptr %p) {
   ret void
 }
@@ -80,3 +83,9 @@ declare double @sin(double)
 declare i32 @pthread_mutex_lock(ptr)
 declare void @free(ptr)
 declare void @exit(i32)
+define void @traps(ptr %p) {
+  store i32 1, ptr %p, align 4
+  call void @llvm.trap()
+  unreachable
+}
+declare void @llvm.trap()
