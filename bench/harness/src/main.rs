@@ -76,6 +76,9 @@ struct Arguments {
     /// Size given to each program instead of its default.
     #[arg(long)]
     size: Option<String>,
+    /// Megabytes of arrays for the programs whose size decides it, instead of their default.
+    #[arg(long, conflicts_with = "size")]
+    megabytes: Option<u64>,
     /// Seconds after which a run is given up.
     #[arg(long, default_value_t = 60)]
     limit: u64,
@@ -177,6 +180,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let settings = Settings {
         threads: arguments.threads,
         size: arguments.size.clone(),
+        megabytes: arguments.megabytes,
         rounds,
         limit: Duration::from_secs(arguments.limit),
         valgrind_limit: Duration::from_secs(arguments.valgrind_limit),

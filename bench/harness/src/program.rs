@@ -168,8 +168,8 @@ impl Program {
             // Five entries of 16 bytes and two numbers a row.
             "sparse" => bytes / 96,
             "sor" | "lufact" => (bytes / 8).isqrt(),
-            // A path has 400 numbers.
-            "montecarlo" => bytes / 3200,
+            // A path has 1000 numbers.
+            "montecarlo" => bytes / 8000,
             _ => return None,
         };
         Some(size.to_string())
@@ -323,7 +323,6 @@ pub(crate) fn run_command(
     executable: &Path,
     job: &Job,
     scratch: &Path,
-    stats: bool,
 ) -> Command {
     let mut words: Vec<String> = job.wrapper.clone();
     if column.valgrind() {
@@ -347,10 +346,9 @@ pub(crate) fn run_command(
     match column {
         Column::Detector(name) => {
             let records = scratch.join("races");
-            let stats = if stats { ":stats=1" } else { "" };
             command.env(
                 "FOOTRACE_OPTIONS",
-                format!("detector={name}:log_path={}{stats}", records.display()),
+                format!("detector={name}:log_path={}", records.display()),
             );
         }
         Column::Tsan => {

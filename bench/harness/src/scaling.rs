@@ -115,7 +115,7 @@ impl Session {
                 break;
             }
             let (threads, size) = match axis {
-                Axis::Threads => (usize::try_from(x).ok()?, self.settings.size.clone()),
+                Axis::Threads => (usize::try_from(x).ok()?, self.settings.size(&program)),
                 Axis::Megabytes => (self.settings.threads, Some(program.size_of(x)?)),
             };
             self.progress

@@ -19,6 +19,7 @@ use std::time::Duration;
 pub(crate) struct Settings {
     pub(crate) threads: usize,
     pub(crate) size: Option<String>,
+    pub(crate) megabytes: Option<u64>,
     pub(crate) rounds: usize,
     pub(crate) limit: Duration,
     pub(crate) valgrind_limit: Duration,
@@ -29,6 +30,20 @@ pub(crate) struct Settings {
     /// Count accesses, checks and shadow locations in runs of their own?
     pub(crate) facts: bool,
     pub(crate) scaling: bool,
+}
+
+impl Settings {
+    /// The size that was chosen for a program.
+    pub(crate) fn size(&self, program: &Program) -> Option<String> {
+        let filled = self
+            .megabytes
+            .and_then(|megabytes| program.size_of(megabytes));
+        filled.or_else(|| self.size.clone())
+    }
+
+    fn job(&self, program: &Program, places: &Places) -> Job {
+        program.job(self.threads, self.size(program).as_deref(), places)
+    }
 }
 
 /// Seeded races depend on the schedule: so many runs may miss one.
@@ -214,9 +229,17 @@ impl Session {
                         Seen::Seeded(find_seeded(&column, &executable, &job, settings, &scratch))
                     }
                     Look::Facts => {
-                        let job = program.job(settings.threads, settings.size.as_deref(), places);
-                        let command = run_command(&column, &executable, &job, &scratch, true);
-                        Seen::Facts(facts::count(command, settings.limit, &scratch))
+                        let job = settings.job(program, places);
+                        let name = column.to_string();
+                        let limit = settings.limit;
+                        Seen::Facts(facts::count(
+                            &name,
+                            &executable,
+                            &job,
+                            places,
+                            limit,
+                            &scratch,
+                        ))
                     }
                 });
                 (p, c, column, seen)
@@ -322,7 +345,7 @@ impl Session {
                     let name = self.programs[*p].name.clone();
                     self.progress
                         .show(&format!("round {} {name} {column}", round + 1));
-                    let job = self.job(*p);
+                    let job = self.settings.job(&self.programs[*p], &self.places);
                     self.run(*p, column, &job, self.settings.limit)
                 };
                 self.progress.done(Phase::Rounds, expected);
@@ -330,14 +353,6 @@ impl Session {
             }
         }
         self.progress.expect(Phase::Rounds, 0.0);
-    }
-
-    fn job(&self, p: usize) -> Job {
-        self.programs[p].job(
-            self.settings.threads,
-            self.settings.size.as_deref(),
-            &self.places,
-        )
     }
 
     /// What a run of this cell should take.
@@ -440,7 +455,7 @@ impl Session {
             pool::workers(),
             tasks,
             |worker, (p, c, column, executable)| {
-                let job = programs[p].job(settings.threads, settings.size.as_deref(), places);
+                let job = settings.job(&programs[p], places);
                 let scratch = places.scratch.join(format!("run-{worker}"));
                 let reference = references.get(&p).map(Vec::as_slice);
                 let limit = settings.valgrind_limit;
@@ -498,7 +513,7 @@ fn run_once(
 ) -> Result<(measure::Run, bool), Fault> {
     // Records of races of the run before.
     let _ = std::fs::remove_dir_all(scratch);
-    let command = run_command(column, executable, job, scratch, false);
+    let command = run_command(column, executable, job, scratch);
     let run = measure::run(command, limit, scratch)
         .map_err(|error| Fault::Unable(format!("does not run: {error}")))?;
     let races = judge(column, job, &run, reference)?;

@@ -1,6 +1,6 @@
 // Monte Carlo pricing: SIZE paths of a geometric Brownian motion, 1000 days each. A path is an object on the heap with an
 // array of values and its own random stream; results go to a shared list under a lock. The mean return rate must be that of the
-// model. Default 2,000 paths; large: 20,000 (160 MB).
+// model. Default 5,000 paths; large: 20,000 (160 MB).
 // Seeded race: the list is appended to without the lock.
 #include "bench.h"
 
@@ -68,7 +68,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 2000);
+  bench_arguments(argc, argv, 5000);
   bench_parallel(work);
   // In billionths: whole numbers have one sum, whatever the order.
   long count = 0, sum = 0;

@@ -1,5 +1,5 @@
 //! LU factorisation with partial pivoting of a SIZE x SIZE matrix and the solution of one system, columns dealt out to the
-//! threads, barriers between the steps. Default 800; large: 2600 (54 MB).
+//! threads, barriers between the steps. Default 1200; large: 2600 (54 MB).
 //! Seeded race: the barrier after the update is missing.
 use common::{Arguments, Field, Random};
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ fn factorise(
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(800);
+    let arguments = Arguments::read(1200);
     let n = arguments.size;
     let mut random = Random(1325);
     let original: Vec<Vec<f64>> = (0..n)

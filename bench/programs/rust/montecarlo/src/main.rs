@@ -1,5 +1,5 @@
 //! Monte Carlo pricing: SIZE paths of a geometric Brownian motion, 1000 days each; a path is a boxed object, results go to
-//! a shared list under a Mutex. Default 2,000 paths; large: 20,000. Seeded race: a counter of results has no lock.
+//! a shared list under a Mutex. Default 5,000 paths; large: 20,000. Seeded race: a counter of results has no lock.
 use common::{Arguments, Field, Random};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -47,7 +47,7 @@ fn simulate(number: usize) -> Box<Path> {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(2000);
+    let arguments = Arguments::read(5000);
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     let done = Field::new([0_usize]);
