@@ -75,7 +75,7 @@ pub(crate) const ALL: &[Real] = &[
             "{video}",
         ],
     ),
-    c("sqlite", &["{threads}", "6000"]),
+    c("sqlite", &["{threads}", "40000"]),
     c("leveldb", &["{threads}", "20000"]),
     rust(
         "ripgrep",
@@ -88,8 +88,8 @@ pub(crate) const ALL: &[Real] = &[
         ],
         Check::SameLines,
     ),
-    rust("rayon", &["{threads}", "400000"], Check::SameOutput),
-    rust("tokio", &["{threads}", "20000"], Check::SameOutput),
+    rust("rayon", &["{threads}", "4000000"], Check::SameOutput),
+    rust("tokio", &["{threads}", "60000"], Check::SameOutput),
 ];
 
 /// The one with this name.
