@@ -77,7 +77,10 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     if let Some(counts) = counts {
         counts.insert(functions.iter().map(|(function, _)| *function));
     }
-    for (function, _) in functions {
+    for (function, policy) in functions {
+        if policy == Policy::Synchronisation {
+            policies.leave_as_compiled(module, function);
+        }
         // It kept the compilers from inventing accesses; the checks are in now, and the attribute
         // would only keep functions from being inlined.
         function.remove_attribute("sanitize_thread");

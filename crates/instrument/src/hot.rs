@@ -3,8 +3,11 @@
 //! They come after the optimiser. Until then a check is a call that is known to touch nothing of the
 //! program's memory; its body would be loads that may alias anything, twenty instructions at each access, and fewer
 //! functions would be inlined.
-use crate::llvm::{Linkage, Module, Value};
+//!
+//! On the way to a panic or an exit they would only make code: there the check is a call of the runtime, as everywhere behind a quick path.
+use crate::llvm::{Block, Linkage, Module, Opcode, Value};
 use crate::options::Options;
+use std::collections::HashSet;
 
 /// Links the bitcode file. What it defines of the ABI becomes part of this module and is always inlined, except for
 /// [`abi::QUICK`] functions; without the file those functions are the runtime's.
@@ -16,7 +19,12 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     let always = context.attribute("alwaysinline", 0);
     let no_merge = context.attribute("nomerge", 0);
     let cold = context.attribute("cold", 0);
-    for name in module.link_bitcode(path)? {
+    let program = module.functions();
+    let linked = module.link_bitcode(path)?;
+    for function in program {
+        leave_cold(module, function, &linked);
+    }
+    for name in linked {
         let Some(function) = module.function(&name) else {
             continue;
         };
@@ -56,6 +64,67 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Checks in cold code ask the runtime at once: `_slow` is right whatever the quick path would say.
+fn leave_cold(module: Module, function: Value, quick: &[String]) {
+    if function.is_declaration() {
+        return;
+    }
+    for block in cold_blocks(function) {
+        for instruction in block.instructions() {
+            let Some(name) = instruction
+                .callee()
+                .filter(|callee| callee.is_function())
+                .map(Value::name)
+                .filter(|name| name.starts_with(crate::PREFIX) && quick.contains(name))
+            else {
+                continue;
+            };
+            let slow = module.function(&format!("{name}_slow"));
+            let same = |slow: &Value| {
+                let own = module.function(&name);
+                own.is_some_and(|own| own.function_type() == slow.function_type())
+            };
+            if let Some(slow) = slow.filter(same) {
+                instruction.set_callee(slow);
+            }
+        }
+    }
+}
+
+/// Blocks from which every way leads to an end that is no return, and those where an exception arrives.
+fn cold_blocks(function: Value) -> Vec<Block> {
+    let blocks = function.blocks();
+    if function.has_attribute("cold") {
+        return blocks;
+    }
+    let mut cold: HashSet<Block> = HashSet::new();
+    loop {
+        let before = cold.len();
+        // Successors mostly come later.
+        for block in blocks.iter().rev() {
+            let Some(end) = block.terminator() else {
+                continue;
+            };
+            let arrives = block
+                .instructions()
+                .iter()
+                .any(|i| i.opcode() == Some(Opcode::LLVMLandingPad));
+            let successors = end.successors();
+            let ends = match end.opcode() {
+                Some(Opcode::LLVMUnreachable | Opcode::LLVMResume) => true,
+                Some(Opcode::LLVMRet) => false,
+                _ => !successors.is_empty() && successors.iter().all(|next| cold.contains(next)),
+            };
+            if arrives || ends {
+                cold.insert(*block);
+            }
+        }
+        if cold.len() == before {
+            return blocks.into_iter().filter(|b| cold.contains(b)).collect();
+        }
+    }
 }
 
 /// The thread's own block, as an address that the code generator can fold into each access.

@@ -26,6 +26,19 @@ impl Policies {
         }
     }
 
+    /// What prints backtraces was optimised with std and runs rarely: to do it again, with the best code generator, would take nearly half of
+    /// a small program's link.
+    pub(crate) fn leave_as_compiled(&self, module: Module, function: Value) {
+        for attribute in ["alwaysinline", "inlinehint", "minsize", "optsize"] {
+            function.remove_attribute(attribute);
+        }
+        for name in ["noinline", "optnone"] {
+            if let Some(attribute) = module.context().attribute(name, 0) {
+                function.add_attribute(attribute);
+            }
+        }
+    }
+
     /// The policy for a function that has a body.
     pub(crate) fn of(&self, function: Value) -> Policy {
         let name = function.name();

@@ -153,6 +153,12 @@ impl Value {
     }
 
     /// Of a call, invoke or callbr: the arguments.
+    /// Calls another function of the same type instead.
+    pub(crate) fn set_callee(self, callee: Value) {
+        let last = self.operand_count().saturating_sub(1);
+        llvm!(LLVMSetOperand, self.0, last, callee.0);
+    }
+
     pub(crate) fn arguments(self) -> Vec<Value> {
         let count = llvm!(LLVMGetNumArgOperands, self.0);
         (0..count).filter_map(|index| self.operand(index)).collect()

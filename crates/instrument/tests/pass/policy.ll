@@ -4,6 +4,8 @@
 ; EXPECT define void @usual
 ; EXPECT call void @__footrace_write4
 ; NEVER sanitize_thread
+; EXPECT Function Attrs: noinline optnone uwtable
+; EXPECT define void @_RNvNtCsjrHSEGnQ3l9_3std12backtrace_rs4lock(
 ; STAT 4 functions left alone
 ; STAT 1 functions, synchronisation only
 ; STAT 1 write checks
@@ -30,7 +32,7 @@ define ptr @resolver(ptr %p) {
   store i32 1, ptr %p, align 4
   ret ptr @usual
 }
-define void @_RNvNtCsjrHSEGnQ3l9_3std12backtrace_rs4lock(ptr %p) {
+define void @_RNvNtCsjrHSEGnQ3l9_3std12backtrace_rs4lock(ptr %p) inlinehint {
   store i32 1, ptr %p, align 4
   store atomic i32 1, ptr %p release, align 4
   ret void
