@@ -55,8 +55,8 @@ fn parse(text: &str) -> Result<Facts, String> {
         return Err("no statistics".to_string());
     }
     Ok(Facts {
-        accesses: counts["accesses"].as_u64(),
-        checks: counts["checks"].as_u64(),
+        accesses: process["accesses"].as_u64(),
+        checks: process["checks"].as_u64(),
         shadow_fraction: process["shadow_fraction"].as_f64(),
         shadow_bytes: counts["bytes of the runtime, at most"].as_u64(),
     })
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn statistics_are_read() -> Result<(), String> {
         let facts = parse(
-            r#"{"statistics": [{"shadow_fraction": 0.25, "counts": {"accesses": 8, "checks": 2,
-               "bytes of the runtime, at most": 4096}}]}"#,
+            r#"{"statistics": [{"shadow_fraction": 0.25, "accesses": 8, "checks": 2,
+               "counts": {"bytes of the runtime, at most": 4096}}]}"#,
         )?;
         assert_eq!(facts.check_ratio(), Some(0.25));
         assert_eq!(facts.shadow_fraction, Some(0.25));

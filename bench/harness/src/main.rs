@@ -80,7 +80,7 @@ struct Arguments {
     #[arg(long, conflicts_with = "size")]
     megabytes: Option<u64>,
     /// Seconds after which a run is given up.
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 40)]
     limit: u64,
     /// The same for Helgrind and DRD.
     #[arg(long, default_value_t = 15)]

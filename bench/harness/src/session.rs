@@ -120,6 +120,37 @@ impl Session {
         self.settings.facts && column.ours() && !real && self.wants(program, column)
     }
 
+    /// Checks and accesses are counted by the program, the same for all detectors that share it: those without array shadows leave it to
+    /// one that has them.
+    fn counted_by_another(&self, column: &Column) -> bool {
+        let simple = |column: &Column| matches!(column, Column::Detector(name) if name == "fasttrack" || name == "redcard");
+        let mut others = self.table.columns.iter().filter(|c| c.ours() && !simple(c));
+        simple(column) && others.any(|other| other.kind() == column.kind())
+    }
+
+    fn share_counts(&mut self) {
+        let columns: Vec<usize> = (0..self.table.columns.len()).collect();
+        for p in 0..self.programs.len() {
+            for &c in &columns {
+                let column = self.table.columns[c].clone();
+                if !column.ours() || !self.counted_by_another(&column) {
+                    continue;
+                }
+                let mut of = columns.iter().filter_map(|&other| {
+                    let shares = self.table.columns[other].kind() == column.kind();
+                    let facts = self.table.cell(p, other)?.facts;
+                    (shares && facts.accesses.is_some()).then_some(facts)
+                });
+                if let Some(facts) = of.next()
+                    && let Some(cell) = self.table.cell_mut(p, c)
+                {
+                    cell.facts.accesses = facts.accesses;
+                    cell.facts.checks = facts.checks;
+                }
+            }
+        }
+    }
+
     fn expect(&mut self) {
         let cells = self.cells();
         let workers = pool::workers() as f64;
@@ -202,7 +233,7 @@ impl Session {
             ] {
                 let wanted = match look {
                     Look::Seeded => true,
-                    Look::Facts => self.counts(p, &column),
+                    Look::Facts => self.counts(p, &column) && !self.counted_by_another(&column),
                 };
                 if let (true, Some(executable)) =
                     (wanted, self.executable(p, &column.kind(), variant))
@@ -266,6 +297,7 @@ impl Session {
                 }
             },
         );
+        self.share_counts();
         self.progress.expect(Phase::Verify, 0.0);
     }
 
@@ -339,7 +371,8 @@ impl Session {
                     .cell(*p, *c)
                     .is_none_or(|cell| cell.skipped.is_some());
                 let expected = self.expected(*p, *c);
-                let run = if skipped || sitting_out.contains(&(*p, *c)) {
+                let late = round > 0 && self.progress.elapsed() > self.settings.budget;
+                let run = if skipped || late || sitting_out.contains(&(*p, *c)) {
                     None
                 } else {
                     let name = self.programs[*p].name.clone();

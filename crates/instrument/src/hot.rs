@@ -19,9 +19,8 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     let always = context.attribute("alwaysinline", 0);
     let no_merge = context.attribute("nomerge", 0);
     let cold = context.attribute("cold", 0);
-    let program = module.functions();
     let linked = module.link_bitcode(path)?;
-    for function in program {
+    for function in module.functions() {
         leave_cold(module, function, &linked);
     }
     for name in linked {
@@ -68,7 +67,7 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
 
 /// Checks in cold code ask the runtime at once: `_slow` is right whatever the quick path would say.
 fn leave_cold(module: Module, function: Value, quick: &[String]) {
-    if function.is_declaration() {
+    if function.is_declaration() || quick.contains(&function.name()) {
         return;
     }
     for block in cold_blocks(function) {
