@@ -5,8 +5,9 @@ use crate::checks::Checks;
 use crate::llvm::{Context, Module, Value};
 use crate::places;
 use crate::stats::{Count, Stats};
-use placement::ir::{self, AccessId, Check, Path, Point};
+use placement::ir::{self, AccessId, BlockId, Check, Path, Point};
 use placement::{Lin, Placement};
+use std::collections::HashMap;
 
 /// A range of at most so many locations, known before the program runs, is checked one by one: each
 /// has a quick path of its own.
@@ -29,6 +30,7 @@ pub(super) fn insert(
         checks,
         stats,
         places: Vec::new(),
+        edges: HashMap::new(),
     };
     // Places are found first: code that is put in moves blocks, never instructions.
     let mut found: Vec<(Value, &Vec<Check>, bool)> = Vec::new();
@@ -70,17 +72,24 @@ struct Inserter<'a> {
     checks: &'a mut Checks,
     stats: &'a mut Stats,
     places: Vec<places::Check>,
+    /// The ends of blocks made on edges.
+    edges: HashMap<BlockId, Value>,
 }
 
 impl Inserter<'_> {
-    /// The instruction that a point is before; a block on an edge is made.
-    fn origin(&self, point: Point) -> Option<Value> {
+    /// The instruction that a point is before; a block on an edge is made when it is first asked for.
+    fn origin(&mut self, point: Point) -> Option<Value> {
         let block = &self.lowered.ir.blocks[point.block.index()];
         match block.on_edge {
             Some((from, to)) => {
+                if let Some(made) = self.edges.get(&point.block) {
+                    return Some(*made);
+                }
                 let from = self.lowered.terminators[from.index()];
                 let to = self.lowered.blocks[to.index()];
-                from.split_edge(to)?.terminator()
+                let made = from.split_edge(to)?.terminator()?;
+                self.edges.insert(point.block, made);
+                Some(made)
             }
             None => {
                 let origins = &self.lowered.origins[point.block.index()];
