@@ -1,7 +1,11 @@
-"""client.py SERVER-COMMAND…: starts a memcached on a free port of 127.0.0.1, loads it from 8 connections with set, get,
-incr, append and delete, checks every answer, stops it with SIGTERM. Exit code 1 if an answer was wrong, 66 if the server's
-is (a detector's for races).
-Connections are non-shared: each has its keys and one counter is everybody's."""
+"""client.py [--minutes M --rate R --memory FILE] SERVER-COMMAND…: starts a memcached on a free port of 127.0.0.1, loads it from
+8 connections with set, get, incr, append and delete, checks every answer, stops it with SIGTERM. Exit code 1 if an answer was wrong, 66 if
+the server's is (a detector's for races).
+Connections are non-shared: each has its keys and one counter is everybody's.
+
+With --minutes the load goes on for that long, at R requests a second in all, each connection made anew after every 50
+requests; the server's resident memory is written to FILE every 30 seconds, as `seconds KiB requests`."""
+import argparse
 import random
 import signal
 import socket
@@ -31,9 +35,19 @@ def connect(port, process):
 
 
 class Client:
-    def __init__(self, connection):
-        self.connection = connection
-        self.file = connection.makefile("rb")
+    def __init__(self, port, process):
+        self.port = port
+        self.process = process
+        self.open()
+
+    def open(self):
+        self.connection = connect(self.port, self.process)
+        self.file = self.connection.makefile("rb")
+
+    def reopen(self):
+        self.file.close()
+        self.connection.close()
+        self.open()
 
     def ask(self, request):
         self.connection.sendall(request)
@@ -51,11 +65,22 @@ class Client:
         return value
 
 
-def load(number, client, increments, wrong):
+def requests(client, until, pause, done, number):
+    """Counts requests: REQUESTS of them, or as many as time allows."""
+    while not until and done[number] < REQUESTS or until and time.monotonic() < until:
+        yield
+        done[number] += 1
+        if until:
+            time.sleep(pause)
+            if done[number] % 50 == 0:
+                client.reopen()
+
+
+def load(number, client, increments, wrong, limits, done):
     choose = random.Random(number)
     mine = {}
     try:
-        for _ in range(REQUESTS):
+        for _ in requests(client, *limits, done, number):
             key = b"k%d-%d" % (number, choose.randrange(200))
             action = choose.randrange(10)
             if action < 3:
@@ -65,6 +90,8 @@ def load(number, client, increments, wrong):
             elif action < 7:
                 assert client.get(key) == mine.get(key), key
             elif action < 8:
+                if len(mine.get(key, b"")) > 4000:
+                    continue
                 answer = client.set(b"append", key, b"tail")
                 assert answer == (b"STORED\r\n" if key in mine else b"NOT_STORED\r\n"), answer
                 if key in mine:
@@ -80,18 +107,49 @@ def load(number, client, increments, wrong):
         wrong.append(f"connection {number}: {error!r}")
 
 
+def server(process):
+    """The server itself, if `footrace run` started it."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
+        return (children.read().split() or [process.pid])[0]
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def watch(path, process, until, done):
+    begin = time.monotonic()
+    with open(path, "w") as out:
+        while time.monotonic() < until:
+            seconds = int(time.monotonic() - begin)
+            print(seconds, resident(server(process)), sum(done), file=out, flush=True)
+            time.sleep(min(30, max(0, until - time.monotonic())))
+
+
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--rate", type=float, default=80)
+    parser.add_argument("--memory", default="/dev/null")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
     port = free_port()
-    process = subprocess.Popen(sys.argv[1:] + ["-l", "127.0.0.1", "-p", str(port), "-U", "0"])
+    process = subprocess.Popen(arguments.command + ["-l", "127.0.0.1", "-p", str(port), "-U", "0"])
     wrong = []
     increments = [0] * CONNECTIONS
-    clients = [Client(connect(port, process)) for _ in range(CONNECTIONS)]
+    done = [0] * CONNECTIONS
+    clients = [Client(port, process) for _ in range(CONNECTIONS)]
     if clients[0].set(b"set", b"counter", b"0") != b"STORED\r\n":
         wrong.append("the counter was not stored")
+    until = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
+    limits = (until, CONNECTIONS / arguments.rate)
     threads = [
-        threading.Thread(target=load, args=(number, client, increments, wrong))
+        threading.Thread(target=load, args=(number, client, increments, wrong, limits, done))
         for number, client in enumerate(clients)
     ]
+    if until:
+        threads.append(threading.Thread(target=watch, args=(arguments.memory, process, until, done)))
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -100,7 +158,7 @@ def main():
         wrong.append("increments were lost")
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=60)
-    print("\n".join(wrong) or f"{CONNECTIONS * REQUESTS} requests answered")
+    print("\n".join(wrong) or f"{sum(done)} requests answered")
     sys.exit(1 if wrong else 66 if process.returncode == 66 else 0)
 
 

@@ -4,31 +4,29 @@
 #include <sys/mman.h>
 
 enum { SIZE = 1 << 20 };
-char *where;
+// Where nobody maps anything by chance.
+#define PLACE ((char *)0x200000000000)
+#define TARGET ((char *)0x210000000000)
+
+static char *map(char *place) {
+  char *region = mmap(place, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  must(region == place);
+  return region;
+}
 
 static void *first(void *arg) {
-  char *region = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  must(region != MAP_FAILED);
+  char *region = map(TARGET);
   region[500000] = 1;
-  __asm__ volatile("movq %0, (%1)" : : "r"(region), "r"(&where) : "memory");
-  invisible_wait(2);
-  munmap(region, SIZE);
+  must(munmap(region, SIZE) == 0);
   invisible_signal(1);
   return arg;
 }
 
 static void *second(void *arg) {
-  char *region = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  must(region != MAP_FAILED);
-  invisible_signal(2);
+  char *region = map(PLACE);
   invisible_wait(1);
-  char *target;
-  __asm__ volatile("movq (%1), %0" : "=r"(target) : "r"(&where) : "memory");
-  void *claim = mmap(target, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  if (claim != target) // somebody else was faster
-    return arg;
-  must(mremap(region, SIZE, SIZE, 3 /* MAYMOVE | FIXED */, target) == target);
-  target[500000] = 2;
+  must(mremap(region, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, TARGET) == TARGET);
+  TARGET[500000] = 2;
   return arg;
 }
 

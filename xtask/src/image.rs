@@ -5,7 +5,7 @@
 //! footrace-runtime ──rustc, fat LTO──► libfootrace_runtime.a
 //!   ──ld -r──► one object
 //!   ──objcopy: memcpy → __footrace_memcpy …──► calls of the compiler's memory functions are ours
-//!   ──objcopy: __interceptor_NAME → NAME, all else local──► footrace_rt.o, footrace_rt.syms
+//!   ──objcopy: __interceptor_NAME → NAME, all else local──► footrace_rt.o, footrace_rt.syms, libfootrace_rt.so
 //! ```
 use std::path::Path;
 use std::process::Command;
@@ -95,6 +95,19 @@ pub(crate) fn build(workspace: &Path, target: &Path, lib: &Path) -> Result<(), S
         .arg(format!("--keep-global-symbols={}", list.display()))
         .arg(&renamed)
         .arg(lib.join("footrace_rt.o")))?;
+    // For programs that have no runtime of their own but load libraries that need one.
+    run(Command::new("clang-22")
+        .args([
+            "-shared",
+            "-fuse-ld=lld",
+            "-nostartfiles",
+            "-Wl,-z,now",
+            "-Wl,--no-as-needed",
+        ])
+        .arg("-o")
+        .arg(lib.join("libfootrace_rt.so"))
+        .arg(lib.join("footrace_rt.o"))
+        .arg("-lgcc_s"))?;
     // For the linker's --dynamic-list: libraries of the program must find these before libc's.
     let exported: String = public.iter().map(|name| format!("{name};\n")).collect();
     write(

@@ -14,6 +14,7 @@ const NEEDED: &[(&str, &str)] = &[
 /// What programs of the test suite need besides.
 const FOR_TESTS: &[(&str, &str)] = &[
     ("/usr/bin/g++", "g++"),
+    ("/usr/lib/llvm-22/lib/libarcher.so", "libomp-22-dev"),
     ("/usr/bin/make", "make"),
     ("/usr/bin/cmake", "cmake"),
     ("/usr/bin/meson", "meson"),

@@ -17,7 +17,13 @@ pub(crate) fn test(extra: &[&str], chosen: &[&str]) -> Result<(), String> {
     dist::dist()?;
     if chosen.is_empty() && extra.is_empty() {
         let builds = ["test", "--quiet", "--package", "footrace-driver"];
-        cargo::run(&[&builds[..], &["--test", "builds", "--", "--ignored"]].concat())?;
+        cargo::run(
+            &[
+                &builds[..],
+                &["--test", "builds", "--test", "lives", "--", "--ignored"],
+            ]
+            .concat(),
+        )?;
     }
     let runner = ["run", "--quiet", "--package", "footrace-corpus", "--"];
     let all: &[&str] = if long { &["--all"] } else { &[] };

@@ -2,6 +2,7 @@
 
 use crate::{BAD_INPUT, FINE, RACES};
 use clap::Args;
+use driver::layout::Layout;
 use findings::{Options, Suppressions};
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -23,6 +24,9 @@ pub(crate) struct Run {
     /// Print what the detector did: rules, shadow memory, arrays by allocation site; also in the JSON.
     #[arg(long)]
     stats: bool,
+    /// For a program that was not built for footrace, such as an interpreter, but loads libraries that were.
+    #[arg(long)]
+    preload: bool,
     /// Write a trace of all events, for `footrace analyze`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -76,7 +80,13 @@ fn answer(result: Result<u8, String>) -> u8 {
 
 impl Run {
     pub(crate) fn run(self) -> u8 {
+        let runtime = self.preload.then(|| Layout::find()?.runtime_library());
+        let preload = match runtime.transpose() {
+            Ok(preload) => preload,
+            Err(error) => return answer(Err(error.to_string())),
+        };
         let options = Options {
+            preload,
             command: self.command,
             detector: self.detector,
             json: self.common.json,

@@ -240,6 +240,9 @@ pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode> {
         if plan.bare {
             arguments.push("-Wl,--footrace-no-runtime".into());
         }
+        if is_openmp(&arguments) {
+            openmp(&mut arguments)?;
+        }
     }
     // `#include <footrace.h>` finds ours, after all other directories; a variable, since clang complains
     // of a flag that a link does not need.
@@ -265,6 +268,32 @@ pub fn run(language: Language, arguments: Vec<OsString>) -> Result<ExitCode> {
         return Err(crate::exec(command));
     }
     crate::wait(command)
+}
+
+/// Is the program linked with LLVM's OpenMP library? The last flag counts.
+fn is_openmp(arguments: &[OsString]) -> bool {
+    let mut flags = arguments.iter().rev().filter_map(|flag| flag.to_str());
+    let last = flags.find(|flag| {
+        *flag == "-fopenmp" || *flag == "-fno-openmp" || flag.starts_with("-fopenmp=")
+    });
+    matches!(last, Some("-fopenmp" | "-fopenmp=libomp"))
+}
+
+/// libomp orders its threads by means of its own. libarcher hears from libomp what orders what, and tells the runtime; libomp
+/// uses it if it is in the program.
+fn openmp(arguments: &mut Vec<OsString>) -> Result<()> {
+    const LIBRARIES: &str = "/usr/lib/llvm-22/lib";
+    let archer = format!("{LIBRARIES}/libarcher.so");
+    if !Path::new(&archer).is_file() {
+        return Err(crate::Error::new(format!(
+            "an OpenMP program needs {archer}; get it with: apt-get install libomp-22-dev"
+        )));
+    }
+    arguments.push("-Wl,--push-state,--no-as-needed".into());
+    arguments.push(archer.into());
+    arguments.push("-Wl,--pop-state".into());
+    arguments.push(format!("-Wl,-rpath,{LIBRARIES}").into());
+    Ok(())
 }
 
 /// Is it a source file of C or C++?
@@ -340,6 +369,15 @@ mod tests {
         assert_eq!(plan.placement.as_deref(), Some("all"));
         assert!(plan.stats && plan.count && plan.bare);
         assert!(!has(&plan, "-ffootrace=all"));
+    }
+
+    #[test]
+    fn openmp_by_its_last_flag() {
+        let openmp = |line: &str| is_openmp(&planned(line).arguments);
+        assert!(openmp("-fopenmp a.o") && openmp("-fno-openmp -fopenmp=libomp a.o"));
+        assert!(
+            !openmp("a.o") && !openmp("-fopenmp -fno-openmp a.o") && !openmp("-fopenmp-simd a.o")
+        );
     }
 
     #[test]

@@ -37,6 +37,11 @@ impl Layout {
         self.existing(self.library("libfootrace_instrument.so"))
     }
 
+    /// The runtime as a shared library.
+    pub fn runtime_library(&self) -> Result<PathBuf> {
+        self.existing(self.library("libfootrace_rt.so"))
+    }
+
     /// The directory of `footrace.h`.
     pub fn include(&self) -> PathBuf {
         self.root.join("include")

@@ -21,6 +21,8 @@ pub struct Options {
     pub detector: Option<String>,
     /// Where to write the findings for machines.
     pub json: Option<PathBuf>,
+    /// The runtime as a library, for a program that has none but loads libraries that need it.
+    pub preload: Option<PathBuf>,
     /// Where to write a trace of all events.
     pub record: Option<PathBuf>,
     /// A file of suppressions.
@@ -48,11 +50,11 @@ impl Scratch {
         let path = PathBuf::from(name);
         std::fs::create_dir(&path)
             .and_then(|()| std::path::absolute(&path))
-            .map(Scratch)
             .map_err(|error| {
                 let path = path.display();
                 format!("cannot create {path}: {error}; choose another place for the trace, or remove it if no other run is using it")
             })
+            .and_then(|path| drop_box(&path).map(|()| Scratch(path)))
     }
 
     fn new() -> Result<Scratch, String> {
@@ -60,7 +62,10 @@ impl Scratch {
         for attempt in 0..1000u32 {
             let path = base.join(format!("footrace-{}-{attempt}", std::process::id()));
             match std::fs::create_dir(&path) {
-                Ok(()) => return Ok(Scratch(path)),
+                Ok(()) => {
+                    drop_box(&path)?;
+                    return Ok(Scratch(path));
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(format!(
@@ -72,6 +77,17 @@ impl Scratch {
         }
         Err(format!("no free name in {}; set TMPDIR", base.display()))
     }
+}
+
+/// A program that root starts may become another user's, and its records still have to go there: everybody may put files into
+/// the directory, nobody but root can look.
+fn drop_box(path: &Path) -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o1733);
+    std::fs::set_permissions(path, mode)
+        .map_err(|error| format!("cannot open {} for others: {error}", path.display()))
 }
 
 impl Drop for Scratch {
@@ -187,7 +203,20 @@ pub fn run(options: &Options) -> Result<i32, String> {
     let logs = options.record.as_deref().map(Scratch::beside).transpose()?;
     let logs_at = logs.as_ref().map(|logs| logs.0.as_path());
     let signals = Signals::hold()?;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    // libarcher, which tells us of OpenMP, else warns that it is not ThreadSanitizer's.
+    if std::env::var_os("TSAN_OPTIONS").is_none() {
+        command.env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
+    }
+    if let Some(runtime) = &options.preload {
+        let mut all = runtime.clone().into_os_string();
+        if let Some(others) = std::env::var_os("LD_PRELOAD") {
+            all.push(":");
+            all.push(others);
+        }
+        command.env("LD_PRELOAD", all);
+    }
+    let mut child = command
         .args(arguments)
         .env("FOOTRACE_OPTIONS", environment(options, &scratch.0, logs_at)?)
         .spawn()

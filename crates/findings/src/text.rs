@@ -234,10 +234,12 @@ fn notes(finding: &Finding) -> Vec<String> {
 /// What the user can do next.
 fn help(finding: &Finding) -> String {
     let [a, b] = &finding.accesses;
-    let common = a
-        .locks
-        .iter()
-        .any(|x| b.locks.iter().any(|y| x.address == y.address));
+    let common = a.locks.iter().any(|x| {
+        b.locks
+            .iter()
+            .any(|y| x.address != 0 && x.address == y.address)
+    });
+    let unknown = |access: &Access| access.locks.iter().any(|lock| lock.address == 0);
     if a.atomic || b.atomic {
         "one side is atomic, the other is not: make both atomic, or order them".to_owned()
     } else if common {
@@ -245,6 +247,9 @@ fn help(finding: &Finding) -> String {
             .to_owned()
     } else if a.locks.is_empty() && b.locks.is_empty() {
         "protect both accesses with the same lock, make them atomic, or order them by join or message"
+            .to_owned()
+    } else if unknown(a) && unknown(b) {
+        "both hold one of many locks, but not the same one: see which one belongs to this memory"
             .to_owned()
     } else {
         "the two sides hold no common lock: take the same one on both".to_owned()

@@ -179,6 +179,46 @@ pub fn is_instrumented(pc: usize) -> bool {
     false
 }
 
+/// Libraries that order their threads by means that only libarcher tells us of: what they do to memory of their own is
+/// their business.
+const SILENT: [&str; 4] = ["libomp.so", "libomp5.so", "libiomp5.so", "libarcher.so"];
+
+/// Address ranges of such libraries; an end of 0 ends the list.
+static SILENT_AT: [(AtomicUsize, AtomicUsize); 8] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; 8];
+
+/// Is the code at `pc` in a library whose accesses mean nothing to us?
+#[inline]
+pub fn is_silent(pc: usize) -> bool {
+    for (start, end) in &SILENT_AT {
+        let end = end.load(Ordering::Acquire);
+        if end == 0 {
+            return false;
+        }
+        if pc < end && start.load(Ordering::Relaxed) <= pc {
+            return true;
+        }
+    }
+    false
+}
+
+/// Looks for such libraries among those that are loaded. Called when one thread is inside, as at start.
+pub fn find_silent() {
+    for module in list() {
+        let name = module.path.rsplit('/').next().unwrap_or_default();
+        let silent = SILENT.iter().any(|start| name.starts_with(start));
+        let at = module.start as usize;
+        if !silent || is_silent(at) {
+            continue;
+        }
+        let mut places = SILENT_AT.iter();
+        if let Some((start, end)) = places.find(|(_, end)| end.load(Ordering::Relaxed) == 0) {
+            start.store(at, Ordering::Relaxed);
+            end.store(module.end as usize, Ordering::Release);
+        }
+    }
+}
+
 /// The module that holds `address` is instrumented. Called by constructors, one at a time.
 pub fn mark_instrumented(address: usize) {
     if is_instrumented(address) {

@@ -12,6 +12,7 @@ use report::{Block, Location, Stack};
 
 use crate::intercept::mapping;
 use crate::lock::Spin;
+use crate::options::Options;
 use crate::table::{Index, mix};
 use crate::{heap, modules, registry, site, sys, thread};
 
@@ -203,30 +204,15 @@ impl Records {
             return false;
         };
         let pid = sys::pid();
-        let first = self.path.is_empty();
-        if first {
-            let options = &runtime.options;
-            self.path = if !options.records.is_empty() {
-                format!("{}/{pid}.frr", options.records)
-            } else if !options.log_path.is_empty() {
-                format!("{}.{pid}", options.log_path)
-            } else {
-                format!("/tmp/footrace.{pid}.frr")
-            };
-        }
-        let Ok(path) = CString::new(self.path.as_str()) else {
-            return false;
-        };
         // The name can be guessed and the directory may be everybody's: a link in its place is not followed.
-        let mut flags =
-            libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-        if first {
-            // A process of long ago may have had our number.
-            flags |= libc::O_TRUNC;
-        }
-        let Ok(fd) = sys::open(&path, flags, 0o644) else {
-            return false;
+        let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        let opened = if self.path.is_empty() {
+            self.create(&runtime.options, pid, flags)
+        } else {
+            let path = CString::new(self.path.as_str());
+            path.ok().and_then(|path| sys::open(&path, flags, 0).ok())
         };
+        let Some(fd) = opened else { return false };
         self.fd = sys::out_of_the_way(fd);
         // A file that already has a beginning belongs to this process: it lost the descriptor.
         let args = [self.fd as usize, 0, libc::SEEK_END as usize, 0, 0, 0];
@@ -242,6 +228,35 @@ impl Records {
             sys::write_all(self.fd, &process.to_bytes());
         }
         true
+    }
+
+    /// A file that is only ours: a process of long ago may have had our number, and what ran here before an `exec` has it still.
+    fn create(&mut self, options: &Options, pid: u32, flags: i32) -> Option<i32> {
+        let flags = flags | libc::O_CREAT | libc::O_EXCL;
+        for again in 0..1000 {
+            let process = if again == 0 {
+                pid.to_string()
+            } else {
+                format!("{pid}.{again}")
+            };
+            let name = if !options.records.is_empty() {
+                format!("{}/{process}.frr", options.records)
+            } else if !options.log_path.is_empty() {
+                format!("{}.{process}", options.log_path)
+            } else {
+                format!("/tmp/footrace.{process}.frr")
+            };
+            let path = CString::new(name.as_str()).ok()?;
+            match sys::open(&path, flags, 0o644) {
+                Ok(fd) => {
+                    self.path = name;
+                    return Some(fd);
+                }
+                Err(sys::Errno(libc::EEXIST)) => {}
+                Err(_) => return None,
+            }
+        }
+        None
     }
 
     fn write_modules(&mut self) {
@@ -270,6 +285,13 @@ pub fn stats(stats: report::Stats) {
     let mut records = RECORDS.lock();
     records.write_modules();
     records.write(&Block::Stats(stats));
+}
+
+/// Under `footrace run` the file is there from the start: later the process may be another user's, or see another root directory.
+pub fn prepare(options: &Options) {
+    if !options.records.is_empty() {
+        RECORDS.lock().open();
+    }
 }
 
 /// The process ends with `code`: the exact counts.

@@ -5,10 +5,12 @@
 //! walk. Stacks and lock sets are paths in two tries, so that equal ones have equal numbers and common parts
 //! are kept once.
 //!
-//! A program can have more contexts than memory (recursion) or more locks than anybody wants to tell apart.
+//! A program can have more contexts than memory (recursion) or more locks than anybody wants to tell apart: of those taken at one
+//! place, [`ALIKE`] keep their addresses.
 //! Beyond [`MANY`] sites the lock set is left out, beyond [`TOO_MANY`] a stack is its innermost frame.
 //! What is recorded is true either way.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use engine::clock::Slot;
 use event::Site;
@@ -103,9 +105,41 @@ fn stack_id(frames: &[u64]) -> StackId {
     })
 }
 
+/// Of the locks taken at one place only this many are told apart: a table of locks would make a site of each of its locks
+/// wherever one of them is held.
+const ALIKE: u32 = 64;
+
+/// The locks met at each place.
+struct Alike {
+    known: Index,
+    count: BTreeMap<u32, u32>,
+}
+
+static LOCKS: Spin<Alike> = Spin::new(Alike {
+    known: Index::new(),
+    count: BTreeMap::new(),
+});
+
+/// Is it one of the locks that are told apart?
+fn is_told_apart(lock: &HeldLock) -> bool {
+    let hash = mix(lock.address, u64::from(lock.stack.0) + 1);
+    let mut locks = LOCKS.lock();
+    if locks.known.find(hash, |_| true).is_some() {
+        return true;
+    }
+    let count = locks.count.entry(lock.stack.0).or_default();
+    if *count == ALIKE {
+        return false;
+    }
+    *count += 1;
+    let number = *count;
+    locks.known.insert(hash, number);
+    true
+}
+
 /// The set `rest` with `lock` added.
 pub fn with_lock(rest: LockSetId, mut lock: HeldLock) -> LockSetId {
-    if SETS.list.len() > MANY {
+    if SETS.list.len() > MANY || !is_told_apart(&lock) {
         lock.address = 0;
     }
     let hash = mix(

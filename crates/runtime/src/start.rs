@@ -10,7 +10,7 @@ use crate::analysis::Analysis;
 use crate::detectors::{self, Detector};
 use crate::options::Options;
 use crate::thread::{RUNTIME, Runtime, runtime};
-use crate::{intercept, modules, sys, thread, tls};
+use crate::{intercept, modules, records, sys, thread, tls};
 
 /// The environment, as the process got it.
 static ENVIRONMENT: AtomicPtr<*const c_char> = AtomicPtr::new(core::ptr::null_mut());
@@ -21,13 +21,21 @@ type Begin = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 #[cfg_attr(footrace_image, unsafe(link_section = ".preinit_array"))]
 static BEGIN: Begin = begin;
 
+/// As a library (`footrace run --preload`) the runtime is no part of the executable, whose list this is; then it begins with the
+/// constructors.
+#[used]
+#[cfg_attr(footrace_image, unsafe(link_section = ".init_array.0"))]
+static BEGIN_AS_LIBRARY: Begin = begin;
+
 extern "C" fn begin(
     _count: c_int,
     _arguments: *const *const c_char,
     environment: *const *const c_char,
 ) {
-    ENVIRONMENT.store(environment.cast_mut(), Ordering::Relaxed);
-    start();
+    if runtime().is_none() {
+        ENVIRONMENT.store(environment.cast_mut(), Ordering::Relaxed);
+        start();
+    }
 }
 
 /// The environment as a list that ends with null.
@@ -71,6 +79,7 @@ pub fn start() {
         Ok(options) => options,
         Err(error) => sys::die(&format!("FOOTRACE_OPTIONS: {error}")),
     };
+    modules::find_silent();
     let placement = modules::placement();
     let detector = choose(&options.detector, placement.as_deref());
     let Some(mut analysis) = Analysis::new(detector.analysis, &options) else {
@@ -93,6 +102,9 @@ pub fn start() {
         options,
     });
     RUNTIME.store(Box::into_raw(runtime), Ordering::Release);
+    if let Some(runtime) = thread::runtime() {
+        records::prepare(&runtime.options);
+    }
     own.depth.store(0, Ordering::Relaxed);
     intercept::threads::first_thread();
     intercept::threads::watch_forks();

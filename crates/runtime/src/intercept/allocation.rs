@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use event::Addr;
 
 use crate::real::interceptors;
-use crate::{heap, thread};
+use crate::{heap, modules, thread};
 
 type Pointer = *mut c_void;
 
@@ -73,7 +73,11 @@ fn dies(block: Pointer, pc: usize) {
                 let start = Addr(block as u64);
                 // Whole words, as it was announced.
                 let bytes = bytes.next_multiple_of(8);
-                runtime.analysis.free(&mut thread.state, start, bytes, site);
+                if modules::is_silent(pc) {
+                    runtime.analysis.renew(&mut thread.state, start, bytes);
+                } else {
+                    runtime.analysis.free(&mut thread.state, start, bytes, site);
+                }
             }
         });
     }

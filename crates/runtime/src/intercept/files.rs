@@ -3,8 +3,15 @@
 //! Both ends of a channel must have the same name. A pipe's is its inode; a TCP connection's is the pair of
 //! its addresses; those of a socketpair and of an eventfd are given out when they are made. What a descriptor is called is
 //! remembered until it is closed.
+//!
+//! A number that was closed and is given out again orders, too: who gets it knows that whoever closed it is done with it, and servers
+//! keep what belongs to a connection under its number.
+//!
+//! When the last descriptor of a name is closed, what was sent may still be received: by a connection that was made but
+//! not yet accepted, or a pipe's end that was not used yet. The name is kept among the last [`RETIRED`] ones, then its channel is forgotten.
 
-use core::ffi::{c_int, c_void};
+use alloc::collections::BTreeMap;
+use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,11 +19,13 @@ use engine::SyncOp;
 use event::SyncId;
 
 use super::{reads, sync, writes};
+use crate::lock::Spin;
 use crate::real::interceptors;
-use crate::sys;
 use crate::table::mix;
+use crate::{sys, thread};
 
 type Buffer = *mut c_void;
+type Text = *const c_char;
 
 const DESCRIPTORS: usize = 1 << 16;
 const UNKNOWN: u64 = 0;
@@ -36,10 +45,64 @@ fn fresh() -> u64 {
     name(mix(NEXT.fetch_add(1, Ordering::Relaxed), 1))
 }
 
-fn set(fd: c_int, name: u64) {
-    if let Some(entry) = usize::try_from(fd).ok().and_then(|fd| NAMES.get(fd)) {
-        entry.store(name, Ordering::Relaxed);
+/// More than a listening socket can have waiting.
+const RETIRED: usize = 8192;
+
+/// Names in use.
+#[derive(Debug)]
+struct InUse {
+    /// How many descriptors a name has.
+    descriptors: BTreeMap<u64, u32>,
+    /// The names that lost their last descriptor lately, as a ring.
+    retired: [u64; RETIRED],
+    next: usize,
+}
+
+static IN_USE: Spin<InUse> = Spin::new(InUse {
+    descriptors: BTreeMap::new(),
+    retired: [UNKNOWN; RETIRED],
+    next: 0,
+});
+
+impl InUse {
+    fn add(&mut self, name: u64) {
+        *self.descriptors.entry(name).or_default() += 1;
     }
+
+    /// A descriptor goes. Returns a name that nobody can mean any more.
+    fn remove(&mut self, name: u64) -> Option<u64> {
+        let count = self.descriptors.get_mut(&name)?;
+        *count -= 1;
+        if *count > 0 {
+            return None;
+        }
+        self.descriptors.remove(&name);
+        let old = core::mem::replace(&mut self.retired[self.next], name);
+        self.next = (self.next + 1) % RETIRED;
+        let is_back = self.descriptors.contains_key(&old) || self.retired.contains(&old);
+        (old != UNKNOWN && !is_back).then_some(old)
+    }
+}
+
+fn set(fd: c_int, name: u64) {
+    let Some(entry) = usize::try_from(fd).ok().and_then(|fd| NAMES.get(fd)) else {
+        return;
+    };
+    if entry.load(Ordering::Relaxed) == name {
+        return;
+    }
+    thread::with(|_, runtime| {
+        let old = entry.swap(name, Ordering::Relaxed);
+        let mut in_use = IN_USE.lock();
+        if name > NO_CHANNEL {
+            in_use.add(name);
+        }
+        let gone = (old > NO_CHANNEL).then(|| in_use.remove(old)).flatten();
+        drop(in_use);
+        if let Some(gone) = gone {
+            runtime.analysis.forget(SyncId(gone));
+        }
+    });
 }
 
 fn get(fd: c_int) -> u64 {
@@ -75,7 +138,7 @@ fn end(number: i64, fd: c_int) -> Option<(u16, u64)> {
     Some((family, hash))
 }
 
-fn socket(fd: c_int) -> u64 {
+fn connection(fd: c_int) -> u64 {
     let here = end(libc::SYS_getsockname, fd);
     let there = end(libc::SYS_getpeername, fd);
     match (here, there) {
@@ -100,7 +163,7 @@ fn resolve_name(fd: c_int) -> u64 {
     let status = unsafe { status.assume_init() };
     match status.st_mode & libc::S_IFMT {
         libc::S_IFIFO => name(mix(status.st_ino + 1, status.st_dev + 2)),
-        libc::S_IFSOCK => socket(fd),
+        libc::S_IFSOCK => connection(fd),
         _ => NO_CHANNEL,
     }
 }
@@ -162,14 +225,28 @@ fn message(message: *const libc::msghdr) -> (*const libc::iovec, c_int) {
 
 fn copied(from: c_int, to: c_int) -> c_int {
     if to >= 0 {
+        given(to);
         set(to, get(from));
     }
     to
 }
 
+/// From who closed a number to who gets it next.
+fn number(fd: c_int) -> SyncId {
+    SyncId(0x4644 << 48 | u64::from(fd.unsigned_abs()))
+}
+
+/// The kernel gave out a number.
+fn given(fd: c_int) {
+    if fd >= 0 {
+        sync(SyncOp::Receive(number(fd)));
+    }
+}
+
 /// Descriptors that were just made.
 fn made(fd: c_int, name: u64) -> c_int {
     if fd >= 0 {
+        given(fd);
         set(fd, name);
     }
     fd
@@ -252,24 +329,25 @@ interceptors! {
             // SAFETY: libc has written both.
             let [a, b] = unsafe { *pair };
             let name = fresh();
-            set(a, name);
-            set(b, name);
+            made(a, name);
+            made(b, name);
         }
         result
     }
     fn pipe(pair: *mut [c_int; 2]) -> c_int = |real, pc| {
-        let result = real(pair);
-        if result == 0 {
-            writes(pair, size_of::<[c_int; 2]>(), pc);
-        }
-        result
+        piped(pair, real(pair), pc)
     }
     fn pipe2(pair: *mut [c_int; 2], flags: c_int) -> c_int = |real, pc| {
-        let result = real(pair, flags);
-        if result == 0 {
-            writes(pair, size_of::<[c_int; 2]>(), pc);
-        }
-        result
+        piped(pair, real(pair, flags), pc)
+    }
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int = |real, pc| {
+        made(real(domain, kind, protocol), UNKNOWN)
+    }
+    fn accept(fd: c_int, address: Buffer, length: *mut u32) -> c_int = |real, pc| {
+        made(real(fd, address, length), UNKNOWN)
+    }
+    fn accept4(fd: c_int, address: Buffer, length: *mut u32, flags: c_int) -> c_int = |real, pc| {
+        made(real(fd, address, length, flags), UNKNOWN)
     }
     fn eventfd(value: u32, flags: c_int) -> c_int = |real, pc| {
         made(real(value, flags), fresh())
@@ -325,9 +403,37 @@ interceptors! {
     fn close(fd: c_int) -> c_int = |real, pc| {
         // The reader at the other end will see the end of the stream.
         transmit(fd);
+        if fd >= 0 {
+            sync(SyncOp::Send(number(fd)));
+        }
         set(fd, UNKNOWN);
         real(fd)
     }
+    fn open(path: Text, flags: c_int, mode: u32) -> c_int = |real, pc| {
+        made(real(path, flags, mode), UNKNOWN)
+    }
+    fn open64(path: Text, flags: c_int, mode: u32) -> c_int = |real, pc| {
+        made(real(path, flags, mode), UNKNOWN)
+    }
+    fn openat(directory: c_int, path: Text, flags: c_int, mode: u32) -> c_int = |real, pc| {
+        made(real(directory, path, flags, mode), UNKNOWN)
+    }
+    fn openat64(directory: c_int, path: Text, flags: c_int, mode: u32) -> c_int = |real, pc| {
+        made(real(directory, path, flags, mode), UNKNOWN)
+    }
+}
+
+/// Both ends of a pipe have a name from the start: one may be gone when the other is first used.
+fn piped(pair: *mut [c_int; 2], result: c_int, pc: usize) -> c_int {
+    if result == 0 {
+        writes(pair, size_of::<[c_int; 2]>(), pc);
+        // SAFETY: libc has written both.
+        for fd in unsafe { *pair } {
+            made(fd, UNKNOWN);
+            channel(fd);
+        }
+    }
+    result
 }
 
 fn duplicating(fd: c_int, command: c_int, result: c_int) -> c_int {

@@ -1,4 +1,5 @@
-//! Mappings: new memory is fresh, and what goes away is forgotten.
+//! Mappings: new memory is fresh. What is unmapped or moved away is written to, as by `free`, and then forgotten: what comes to these
+//! addresses next may come unseen, as the data of a library.
 
 use alloc::collections::BTreeMap;
 use core::ffi::{c_int, c_void};
@@ -16,6 +17,8 @@ const PAGE: usize = 4096;
 /// Larger new mappings are taken to be fresh without a look: what was there before was forgotten when it
 /// was unmapped.
 const LOOK: usize = 256 << 20;
+/// Larger mappings go away without being checked: most of them were reserved and never touched.
+const CHECK: usize = 4 << 30;
 
 /// A mapping made by the program.
 #[derive(Clone, Copy, Debug)]
@@ -46,28 +49,118 @@ fn forget(start: usize, bytes: usize) {
 
 fn mapped(start: Pointer, bytes: usize, pc: usize) -> Pointer {
     if start != FAILED {
-        thread::with(|thread, runtime| {
-            let mapping = Mapping {
-                start: start as u64,
-                bytes: bytes as u64,
-                site: thread.site(pc),
-                thread: thread.tid,
-            };
-            if bytes <= LOOK {
-                let words = (bytes.next_multiple_of(PAGE) / 8) as u64;
-                let (state, start) = (&mut thread.state, Addr(mapping.start));
-                runtime.analysis.alloc(state, start, 8, words, mapping.site);
-            }
-            MAPPINGS.lock().insert(mapping.start, mapping);
-        });
+        mapped_at(start as usize, bytes, pc, true);
     }
     start
 }
 
+/// There is a mapping, fresh or as it was.
+fn mapped_at(start: usize, bytes: usize, pc: usize, fresh: bool) {
+    thread::with(|thread, runtime| {
+        let mapping = Mapping {
+            start: start as u64,
+            bytes: bytes as u64,
+            site: thread.site(pc),
+            thread: thread.tid,
+        };
+        if fresh && bytes <= LOOK {
+            let words = (bytes.next_multiple_of(PAGE) / 8) as u64;
+            let (state, start) = (&mut thread.state, Addr(mapping.start));
+            runtime.analysis.alloc(state, start, 8, words, mapping.site);
+        }
+        let mut mappings = MAPPINGS.lock();
+        cut(&mut mappings, mapping.start, mapping.bytes);
+        mappings.insert(mapping.start, mapping);
+    });
+}
+
 /// Before libc does it: afterwards the addresses may be somebody else's.
-fn unmapping(start: Pointer, bytes: usize) {
-    forget(start as usize, bytes);
-    thread::with(|_, _| MAPPINGS.lock().remove(&(start as u64)));
+fn unmapping(start: usize, bytes: usize, pc: usize) {
+    let bytes = bytes.next_multiple_of(PAGE);
+    if bytes <= CHECK {
+        thread::with(|thread, runtime| {
+            let site = thread.site(pc);
+            let start = Addr(start as u64);
+            runtime
+                .analysis
+                .free(&mut thread.state, start, bytes as u64, site);
+        });
+    }
+    forget(start, bytes);
+    thread::with(|_, _| cut(&mut MAPPINGS.lock(), start as u64, bytes as u64));
+}
+
+/// Takes a range out of the known mappings; what is left of them stays.
+fn cut(mappings: &mut BTreeMap<u64, Mapping>, start: u64, bytes: u64) {
+    let end = start.saturating_add(bytes);
+    while let Some((&at, &mapping)) = mappings.range(..end).next_back()
+        && at + mapping.bytes > start
+    {
+        mappings.remove(&at);
+        if at < start {
+            let bytes = start - at;
+            mappings.insert(at, Mapping { bytes, ..mapping });
+        }
+        if at + mapping.bytes > end {
+            let bytes = at + mapping.bytes - end;
+            let rest = Mapping {
+                start: end,
+                bytes,
+                ..mapping
+            };
+            mappings.insert(end, rest);
+        }
+        if at < start {
+            break;
+        }
+    }
+}
+
+/// Can the kernel do what is asked?
+fn is_range(start: usize, bytes: usize) -> bool {
+    start.is_multiple_of(PAGE) && bytes != 0
+}
+
+type Remap<'a> = &'a dyn Fn(c_int) -> Pointer;
+
+/// Moves or resizes a mapping. Only what has to move is announced as gone, and before it goes: so first without moving.
+fn remaps(
+    (start, old, new): (Pointer, usize, usize),
+    flags: c_int,
+    wanted: usize,
+    pc: usize,
+    real: Remap<'_>,
+) -> Pointer {
+    let (at, old) = (start as usize, old.next_multiple_of(PAGE));
+    let moves = libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
+    if !is_range(at, old) || !is_range(0, new) {
+        return real(flags);
+    }
+    if flags & moves == 0 {
+        if new < old {
+            let kept = new.next_multiple_of(PAGE);
+            if kept < old {
+                unmapping(at + kept, old - kept, pc);
+            }
+            return real(flags);
+        }
+        let stays = real(flags & !libc::MREMAP_MAYMOVE);
+        if stays == start {
+            if new > old {
+                forget(at + old, new - old);
+            }
+            mapped_at(at, new, pc, false);
+            return stays;
+        }
+        if flags & libc::MREMAP_MAYMOVE == 0 {
+            return stays;
+        }
+    }
+    if flags & libc::MREMAP_FIXED != 0 && is_range(wanted, new) {
+        unmapping(wanted, new, pc);
+    }
+    unmapping(at, old, pc);
+    mapped(real(flags), new, pc)
 }
 
 interceptors! {
@@ -78,21 +171,14 @@ interceptors! {
         mapped(real(hint, bytes, protection, flags, fd, offset), bytes, pc)
     }
     fn munmap(start: Pointer, bytes: usize) -> c_int = |real, pc| {
-        if (start as usize).is_multiple_of(PAGE) && bytes != 0 {
-            unmapping(start, bytes);
+        if is_range(start as usize, bytes) {
+            unmapping(start as usize, bytes, pc);
         }
         real(start, bytes)
     }
     fn mremap(start: Pointer, old: usize, new: usize, flags: c_int, wanted: Pointer) -> Pointer = |real, pc| {
-        let result = real(start, old, new, flags, wanted);
-        if result == start {
-            if new > old {
-                forget(start as usize + old, new - old);
-            }
-        } else if result != FAILED {
-            // Who else used the old addresses did so before the move, or is wrong.
-            mapped(result, new, pc);
-        }
-        result
+        remaps((start, old, new), flags, wanted as usize, pc, &|flags| {
+            real(start, old, new, flags, wanted)
+        })
     }
 }

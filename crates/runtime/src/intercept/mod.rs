@@ -3,12 +3,13 @@
 use engine::SyncOp;
 use event::{AccessKind, SyncId};
 
-use crate::{entry, thread};
+use crate::{entry, modules, thread};
 
 pub(crate) mod allocation;
 mod annotations;
 pub(crate) mod exit;
 mod files;
+mod formats;
 mod locks;
 pub(crate) mod mapping;
 mod once;
@@ -25,6 +26,7 @@ pub(crate) fn resolve() {
     semaphores::resolve();
     mapping::resolve();
     files::resolve();
+    formats::resolve();
     strings::resolve();
     exit::resolve();
     crate::signal::resolve();
@@ -74,11 +76,15 @@ pub(crate) fn sync(op: SyncOp) {
 /// The function reads the program's memory.
 #[inline]
 pub(crate) fn reads<T>(address: *const T, bytes: usize, pc: usize) {
-    entry::range(AccessKind::Read, address.cast(), bytes, pc);
+    if !modules::is_silent(pc) {
+        entry::range(AccessKind::Read, address.cast(), bytes, pc);
+    }
 }
 
 /// The function writes the program's memory.
 #[inline]
 pub(crate) fn writes<T>(address: *const T, bytes: usize, pc: usize) {
-    entry::range(AccessKind::Write, address.cast(), bytes, pc);
+    if !modules::is_silent(pc) {
+        entry::range(AccessKind::Write, address.cast(), bytes, pc);
+    }
 }

@@ -260,20 +260,6 @@ interceptors! {
         reads_text(text, pc);
         real(text)
     }
-    fn vsnprintf(to: Pointer, most: usize, format: Text, arguments: Pointer) -> c_int = |real, pc| {
-        let length = real(to, most, format, arguments);
-        if length >= 0 && most > 0 {
-            writes(to, (length as usize + 1).min(most), pc);
-        }
-        length
-    }
-    fn vsprintf(to: Pointer, format: Text, arguments: Pointer) -> c_int = |real, pc| {
-        let length = real(to, format, arguments);
-        if length >= 0 {
-            writes(to, length as usize + 1, pc);
-        }
-        length
-    }
     fn clock_gettime(clock: c_int, to: Pointer) -> c_int = |real, pc| {
         let result = real(clock, to);
         if result == 0 {
