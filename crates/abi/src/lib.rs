@@ -48,6 +48,14 @@ pub const OWN: &str = "__footrace_own";
 /// What the names of functions in `footrace_hot.bc` begin with that stay functions: quick tests too large to inline. They call nothing.
 pub const QUICK: &str = "__footrace_quick_";
 
+/// Memory functions of libc, and what is called instead where the program calls them by name or takes their address: that checks
+/// what they touch. Where the compiler makes a call of them for an intrinsic, there are checks before it.
+pub const CALLED: &[(&str, &str)] = &[
+    ("memcpy", "__footrace_called_memcpy"),
+    ("memmove", "__footrace_called_memmove"),
+    ("memset", "__footrace_called_memset"),
+];
+
 /// The thread's own block of the runtime (thread-local, initial-exec).
 pub const OWN_BLOCK: &str = "__footrace_tls";
 

@@ -12,8 +12,22 @@ use crate::skip::Rules;
 use crate::stats::{Count, Stats};
 use placement::Mode;
 
+/// Calls of libc's memory functions that the compiler does not know as such (`-fno-builtin`, a pointer to the function) go
+/// to functions that check. A program that defines the function itself is instrumented like any other.
+fn redirect(module: Module) {
+    for (libc, ours) in abi::CALLED {
+        if let Some(function) = module.function(libc)
+            && function.is_declaration()
+        {
+            let checked = module.declare_like(ours, function);
+            function.replace_all_uses(checked);
+        }
+    }
+}
+
 /// Runs the pass.
 pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
+    redirect(module);
     let mut stats = Stats::default();
     let mut rules = Rules::new(module);
     let mut checks = Checks::new(module);

@@ -45,6 +45,14 @@ null! {
     __footrace_init(Pointer);
 }
 
+// libc's own: `__footrace_called_NAME` jumps to NAME.
+core::arch::global_asm!(
+    ".globl __footrace_called_memcpy, __footrace_called_memmove, __footrace_called_memset",
+    "__footrace_called_memcpy: jmp memcpy@PLT",
+    "__footrace_called_memmove: jmp memmove@PLT",
+    "__footrace_called_memset: jmp memset@PLT",
+);
+
 // The calling-context hash, and the counters. A thread-local variable with a name for C cannot be written in stable Rust.
 core::arch::global_asm!(
     ".pushsection .tbss,\"awT\",@nobits",

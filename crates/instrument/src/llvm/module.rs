@@ -96,6 +96,16 @@ impl Module {
         Value(llvm!(LLVMAddFunction, self.0, name.as_ptr(), kind.0))
     }
 
+    /// A new function of the type that `twin` has, or the one that has this name already.
+    pub(crate) fn declare_like(self, name: &str, twin: Value) -> Value {
+        if let Some(function) = self.function(name) {
+            return function;
+        }
+        let kind = llvm!(LLVMGlobalGetValueType, twin.0);
+        let name = c_string(name);
+        Value(llvm!(LLVMAddFunction, self.0, name.as_ptr(), kind))
+    }
+
     pub(crate) fn add_global(self, name: &str, kind: Type) -> Value {
         let name = c_string(name);
         Value(llvm!(LLVMAddGlobal, self.0, kind.0, name.as_ptr()))

@@ -226,6 +226,11 @@ impl Value {
         llvm!(LLVMInstructionEraseFromParent, self.0);
     }
 
+    /// Everyone uses `other`, of the same type, instead.
+    pub(crate) fn replace_all_uses(self, other: Value) {
+        llvm!(LLVMReplaceAllUsesWith, self.0, other.0);
+    }
+
     pub(crate) fn next(self) -> Option<Value> {
         Value::new(llvm!(LLVMGetNextInstruction, self.0))
     }

@@ -1,12 +1,13 @@
 //! Functions of libc that read and write the program's memory: a table of what each one touches.
 //!
-//! `memcpy`, `memmove` and `memset` are accesses of the instrumented code that calls them, and were checked there; here
-//! they are checked for libraries that were not instrumented.
+//! `memcpy`, `memmove` and `memset` that the compiler made of an intrinsic are accesses of the instrumented code, and were checked
+//! there; here they are checked for libraries that were not instrumented, and for programs that call them by name.
 
 use core::ffi::{c_char, c_int, c_void};
 
 use super::{reads, writes};
 use crate::real::interceptors;
+use crate::unwind::caller;
 use crate::{modules, thread};
 
 type Pointer = *mut c_void;
@@ -274,4 +275,31 @@ interceptors! {
         }
         result
     }
+}
+
+/// What [`abi::CALLED`] names: the function with its checks, whoever calls it.
+macro_rules! called {
+    ($($ours:ident = $libc:ident($($arg:ident: $type:ty),*) $check:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $ours($($arg: $type),*) -> Pointer {
+            let check: fn(usize, $($type),*) = $check;
+            check(caller!(), $($arg),*);
+            // SAFETY: called as the program called us.
+            unsafe { (real::$libc.get())($($arg),*) }
+        }
+    )*};
+}
+
+called! {
+    __footrace_called_memcpy = memcpy(to: Pointer, from: Pointer, bytes: usize) |pc, to, from, bytes| {
+        reads(from, bytes, pc);
+        writes(to, bytes, pc);
+    };
+    __footrace_called_memmove = memmove(to: Pointer, from: Pointer, bytes: usize) |pc, to, from, bytes| {
+        reads(from, bytes, pc);
+        writes(to, bytes, pc);
+    };
+    __footrace_called_memset = memset(to: Pointer, byte: c_int, bytes: usize) |pc, to, _byte, bytes| {
+        writes(to, bytes, pc);
+    };
 }
