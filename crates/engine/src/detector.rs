@@ -24,6 +24,9 @@ pub struct Race {
     pub addr: Addr,
     /// How many bytes from there on, all of them shared by both.
     pub size: u32,
+    /// If one check found the same two accesses to race on several elements: all of them, those of this race included. Each is
+    /// reported, too.
+    pub elements: Option<Elements>,
     /// The earlier access, as the shadow remembers it.
     pub first: Side,
     /// The access that was just checked.

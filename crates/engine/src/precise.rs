@@ -310,6 +310,7 @@ pub fn report_conflict(
         races(&Race {
             addr: Addr(word.0 + u64::from(from)),
             size,
+            elements: None,
             first,
             second,
         });

@@ -2,7 +2,7 @@
 //! it was seen.
 
 use event::AccessKind;
-use report::{Location, Module, Process, Race};
+use report::{Elements, Location, Module, Process, Race};
 
 use crate::symbols::Symbols;
 
@@ -157,6 +157,8 @@ pub struct Finding {
     pub address: u64,
     /// How many bytes.
     pub bytes: u32,
+    /// All elements that race, if one check found several.
+    pub elements: Option<Elements>,
     /// The earlier access and the later one.
     pub accesses: [Access; 2],
     /// Who is named.
@@ -352,6 +354,7 @@ impl Finding {
             number: race.number,
             address: race.address,
             bytes: race.bytes,
+            elements: race.elements,
             accesses,
             threads,
             memory,

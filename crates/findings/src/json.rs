@@ -101,6 +101,7 @@ fn finding(finding: &Finding) -> Value {
         "detector": finding.process.detector,
         "address": format!("{:#x}", finding.address),
         "bytes": finding.bytes,
+        "elements": finding.elements.map(|e| json!({"size": e.size, "step": e.step, "count": e.count})),
         "times": finding.times,
         "accesses": [access(&finding.accesses[0]), access(&finding.accesses[1])],
         "threads": threads,

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Renderer, Snippet};
 use event::AccessKind;
+use report::Elements;
 
 use crate::finding::{Access, Finding, Frame, Memory, Place, top};
 
@@ -53,8 +54,34 @@ fn stack(text: &mut String, frames: &[Frame]) {
     }
 }
 
-/// The bytes of the race in something larger; which element they are, if it is made of such.
-fn part(finding: &Finding, offset: u64) -> String {
+/// "elements 3, 5, … 99 of 100"
+fn elements(all: Elements, offset: u64, whole: u64) -> Option<String> {
+    let Elements { size, step, count } = all;
+    let even = size > 0 && offset.is_multiple_of(size) && step.is_multiple_of(size);
+    if !even || count < 2 {
+        return None;
+    }
+    let index = |i: u64| (offset + i * step) / size;
+    let of = whole / size;
+    Some(match count {
+        2 => format!("elements {} and {} of {of}", index(0), index(1)),
+        3 => format!("elements {}, {}, {} of {of}", index(0), index(1), index(2)),
+        _ => format!(
+            "elements {}, {}, … {} of {of}",
+            index(0),
+            index(1),
+            index(count - 1)
+        ),
+    })
+}
+
+/// The bytes of the race in something larger, of `whole` bytes; which elements they are, if it is made of such.
+fn part(finding: &Finding, offset: u64, whole: u64) -> String {
+    if let Some(all) = finding.elements
+        && let Some(text) = elements(all, offset, whole)
+    {
+        return format!("{text} ({} each)", bytes(all.size));
+    }
     let size = u64::from(finding.bytes);
     let element = if matches!(size, 1 | 2 | 4 | 8) && offset.is_multiple_of(size) {
         format!(" (element {})", offset / size)
@@ -73,8 +100,12 @@ fn what(finding: &Finding) -> String {
             offset: 0,
             bytes,
         } if *bytes == u64::from(finding.bytes) => format!("global `{name}`"),
-        Memory::Global { name, offset, .. } => {
-            format!("global `{name}`, {}", part(finding, *offset))
+        Memory::Global {
+            name,
+            offset,
+            bytes: whole,
+        } => {
+            format!("global `{name}`, {}", part(finding, *offset, *whole))
         }
         Memory::Heap {
             offset,
@@ -83,13 +114,17 @@ fn what(finding: &Finding) -> String {
         } => format!(
             "a heap block of {}, {}",
             bytes(*whole),
-            part(finding, *offset)
+            part(finding, *offset, *whole)
         ),
         Memory::Mapped {
             offset,
             bytes: whole,
             ..
-        } => format!("a mapping of {}, {}", bytes(*whole), part(finding, *offset)),
+        } => format!(
+            "a mapping of {}, {}",
+            bytes(*whole),
+            part(finding, *offset, *whole)
+        ),
         Memory::ThreadStack { thread } => {
             format!("the stack of {}, {size}", finding.thread_name(*thread))
         }
@@ -311,4 +346,22 @@ pub fn render(finding: &Finding, color: bool) -> String {
         Renderer::plain()
     };
     renderer.render(&[group])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_counted() {
+        let all = |size, step, count| Elements { size, step, count };
+        let text = |all, offset| elements(all, offset, 400);
+        let say = |text: &str| Some(text.to_owned());
+        assert_eq!(text(all(4, 8, 49), 12), say("elements 3, 5, … 99 of 100"));
+        assert_eq!(text(all(4, 4, 100), 0), say("elements 0, 1, … 99 of 100"));
+        assert_eq!(text(all(8, 8, 2), 16), say("elements 2 and 3 of 50"));
+        assert_eq!(text(all(8, 24, 3), 0), say("elements 0, 3, 6 of 50"));
+        assert_eq!(text(all(8, 8, 1), 16), None);
+        assert_eq!(text(all(8, 8, 4), 3), None);
+    }
 }

@@ -13,6 +13,7 @@
 //! .
 //! race <number>
 //! memory <address> <bytes>                  what both accesses touched
+//! elements <bytes> <bytes to the next> <count>      from that address on, if several were found to race at once
 //! access <read|write> <plain|atomic> <thread>      the earlier one; the later one follows
 //! at <pc> <pc> …                            its stack, innermost first, after each line that has one
 //! lock <address> <alone|shared>             held during the access
@@ -47,7 +48,7 @@ pub mod recording;
 mod write;
 
 pub use model::{
-    Access, Arrays, Block, Location, Lock, Module, Process, Race, Stack, Stats, Thread,
+    Access, Arrays, Block, Elements, Location, Lock, Module, Process, Race, Stack, Stats, Thread,
 };
 pub use read::{BadRecord, Reader};
 

@@ -115,6 +115,17 @@ pub enum Location {
     Unknown,
 }
 
+/// Evenly spaced elements, the first of which is where a race's memory begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Elements {
+    /// Bytes in an element.
+    pub size: u64,
+    /// Bytes from one to the next.
+    pub step: u64,
+    /// How many.
+    pub count: u64,
+}
+
 /// Two accesses that happens-before does not order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Race {
@@ -124,6 +135,8 @@ pub struct Race {
     pub address: u64,
     /// How many bytes.
     pub bytes: u32,
+    /// All elements that race, if one check found several.
+    pub elements: Option<Elements>,
     /// The earlier access and the later one.
     pub accesses: [Access; 2],
     /// The threads named above, and those that created them.

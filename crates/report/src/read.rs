@@ -8,7 +8,7 @@ use event::AccessKind;
 
 use crate::VERSION;
 use crate::model::{
-    Access, Arrays, Block, Location, Lock, Module, Process, Race, Stack, Stats, Thread,
+    Access, Arrays, Block, Elements, Location, Lock, Module, Process, Race, Stack, Stats, Thread,
 };
 
 /// A line that is not what the format says.
@@ -225,6 +225,14 @@ fn modules(lines: &mut Lines<'_>) -> Parsed<Vec<Module>> {
 fn race(number: u32, lines: &mut Lines<'_>) -> Parsed<Race> {
     let mut words = lines.take("memory").ok_or("`memory`")?;
     let (address, bytes) = (words.hex()?, words.number()?);
+    let elements = match lines.take("elements") {
+        None => None,
+        Some(mut words) => Some(Elements {
+            size: words.number()?,
+            step: words.number()?,
+            count: words.number()?,
+        }),
+    };
     let accesses = [access(lines)?, access(lines)?];
     let mut threads = Vec::new();
     while let Some(mut words) = lines.take("thread") {
@@ -244,6 +252,7 @@ fn race(number: u32, lines: &mut Lines<'_>) -> Parsed<Race> {
         number,
         address,
         bytes,
+        elements,
         accesses,
         threads,
         location: location(lines)?,

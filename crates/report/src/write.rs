@@ -6,7 +6,7 @@ use core::fmt::{self, Write};
 use event::AccessKind;
 
 use crate::VERSION;
-use crate::model::{Access, Block, Location, Module, Process, Race, Stack, Thread};
+use crate::model::{Access, Block, Elements, Location, Module, Process, Race, Stack, Thread};
 
 /// Text in bytes; never fails.
 struct Text<'a>(&'a mut Vec<u8>);
@@ -131,6 +131,9 @@ impl fmt::Display for Race {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "race {}", self.number)?;
         writeln!(f, "memory {:x} {}", self.address, self.bytes)?;
+        if let Some(Elements { size, step, count }) = self.elements {
+            writeln!(f, "elements {size} {step} {count}")?;
+        }
         let [first, second] = &self.accesses;
         write!(f, "{first}{second}")?;
         for thread in &self.threads {

@@ -2,7 +2,8 @@
 
 use event::AccessKind;
 use report::{
-    Access, Arrays, Block, Location, Lock, Module, Process, Race, Reader, Stack, Stats, Thread,
+    Access, Arrays, Block, Elements, Location, Lock, Module, Process, Race, Reader, Stack, Stats,
+    Thread,
 };
 
 fn blocks() -> Vec<Block> {
@@ -35,6 +36,11 @@ fn blocks() -> Vec<Block> {
             number: 1,
             address: 0x10,
             bytes: 4,
+            elements: Some(Elements {
+                size: 4,
+                step: 8,
+                count: 3,
+            }),
             accesses: [access(AccessKind::Read, 1), access(AccessKind::Write, 2)],
             threads: vec![Thread {
                 id: 2,

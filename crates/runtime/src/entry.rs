@@ -125,29 +125,15 @@ pub fn range_inside(
         return;
     }
     let site = thread.site(pc);
-    let (analysis, state) = (&runtime.analysis, &mut thread.state);
-    // Elements as large as alignment allows, the ragged ends byte by byte.
-    let (start, end) = (address, address.saturating_add(bytes));
-    let (first, last) = (start.next_multiple_of(8).min(end), end & !7);
-    let mut piece = |from: u64, to: u64, elem: u8| {
-        if from < to {
-            let elements = Elements {
-                base: Addr(from),
-                elem,
-                lo: 0,
-                hi: (to - from) / u64::from(elem),
-                stride: 1,
-            };
-            analysis.range(state, kind, elements, site);
-        }
+    let elements = Elements {
+        base: Addr(address),
+        elem: 1,
+        lo: 0,
+        hi: bytes,
+        stride: 1,
     };
-    if first >= last {
-        piece(start, end, 1);
-    } else {
-        piece(start, first, 1);
-        piece(first, last, 8);
-        piece(last, end, 1);
-    }
+    let state = &mut thread.state;
+    runtime.analysis.range(state, kind, elements, site);
     let own = tls::own();
     if own.location(address as usize).is_none() {
         find(own, runtime, address as usize);

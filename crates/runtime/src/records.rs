@@ -171,11 +171,22 @@ fn location(address: u64) -> Location {
     Location::Unknown
 }
 
+/// All elements that race, if this is the first of them.
+fn elements(race: &Race) -> Option<report::Elements> {
+    let all = race.elements?;
+    (all.addr(all.lo) == race.addr).then(|| report::Elements {
+        size: u64::from(all.elem),
+        step: u64::from(all.elem) * all.stride,
+        count: all.len(),
+    })
+}
+
 fn describe(number: u32, race: &Race) -> Block {
     Block::Race(report::Race {
         number,
         address: race.addr.0,
         bytes: race.size,
+        elements: elements(race),
         accesses: [access(&race.first), access(&race.second)],
         threads: threads(race),
         location: location(race.addr.0),

@@ -17,6 +17,8 @@
 //! redundant whatever has happened to the location since, see [`Location::is_redundant`].
 //! Checking and recording happen under the lock, so of two racing accesses the later one finds the other.
 
+#[cfg(not(loom))]
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use event::AccessKind;
@@ -25,6 +27,9 @@ use super::cell::{Cell, Epoch};
 use super::depot::Depot;
 use super::extended::Extended;
 use super::memo::Memo;
+use super::pages::Blank;
+#[cfg(not(loom))]
+use super::pages::Page;
 use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::ThreadClock;
@@ -32,9 +37,17 @@ use crate::lock::{AtomicU64, Ordering};
 
 /// The shadow of eight bytes.
 #[derive(Debug, Default)]
+#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
 #[repr(C, align(16))]
 pub struct Location {
     cells: [AtomicU64; 2],
+}
+
+impl Blank for Location {
+    #[cfg(not(loom))]
+    fn blank_page() -> Box<Page<Location>> {
+        bytemuck::zeroed_box()
+    }
 }
 
 #[cfg(not(loom))]
@@ -310,8 +323,9 @@ impl Location {
         0
     }
 
-    /// Splits a whole page, unless that is done: `publish` gets copies of this location for all of its words.
-    pub(super) fn split(&self, depot: &Depot, publish: impl FnOnce(&dyn Fn() -> Location)) {
+    /// Splits a whole page, unless that is done: `publish` gets copies of this location for all of its words, or nothing if
+    /// it is untouched.
+    pub(super) fn split(&self, depot: &Depot, publish: impl FnOnce(Option<&dyn Fn() -> Location>)) {
         let first = self.lock();
         if first != Cell::SPLIT {
             debug_assert!(
@@ -320,14 +334,15 @@ impl Location {
             );
             let second = self.cells[1].load(Ordering::Relaxed);
             let shared = first.as_shared();
-            publish(&|| {
+            let copy = || {
                 if let Some(index) = shared {
                     depot.hold(index, 1);
                 }
                 Location {
                     cells: [AtomicU64::new(first.0), AtomicU64::new(second)],
                 }
-            });
+            };
+            publish((!first.is_empty()).then_some(&copy));
             if let Some(index) = shared {
                 depot.let_go(index, 1);
             }

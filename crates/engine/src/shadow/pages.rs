@@ -29,6 +29,15 @@ pub const PAGE_BYTES: u64 = 4096;
 /// One past the last address that has a shadow.
 pub const ADDRESSES: u64 = 1 << 47;
 
+/// What shadows are made of.
+pub trait Blank: Default {
+    /// A page of defaults. If these are zeroes, the allocator may have them already: then a page of which little is touched
+    /// takes little memory.
+    fn blank_page() -> Box<Page<Self>> {
+        boxed()
+    }
+}
+
 /// The shadow of a page of memory.
 pub type Page<T> = [T; PAGE_WORDS];
 type Low<T> = [OnceBox<Page<T>>; FAN];
@@ -39,7 +48,7 @@ pub struct Pages<T> {
     root: Box<[OnceBox<Middle<T>>; ROOT]>,
 }
 
-impl<T: Default> Pages<T> {
+impl<T: Blank> Pages<T> {
     /// No page is touched.
     pub fn new() -> Pages<T> {
         Pages { root: boxed() }
@@ -72,7 +81,8 @@ impl<T: Default> Pages<T> {
     fn create(&self, addr: Addr) -> Option<&Page<T>> {
         let (root, middle, low) = split(addr);
         let entry = self.root.get(root)?;
-        Some(entry.get_or_init(boxed)[middle].get_or_init(boxed)[low].get_or_init(boxed))
+        let low = &entry.get_or_init(boxed)[middle].get_or_init(boxed)[low];
+        Some(low.get_or_init(T::blank_page))
     }
 
     /// If `addr` lies in a stretch of memory that has no level of its own yet: the end of the stretch.
@@ -88,12 +98,15 @@ impl<T: Default> Pages<T> {
         }
     }
 
-    /// Puts a page of what `make` makes where there is none yet.
-    pub(super) fn insert(&self, addr: Addr, make: &dyn Fn() -> T) {
+    /// Puts a page of what `make` makes where there is none yet; of defaults if there is nothing to make.
+    pub(super) fn insert(&self, addr: Addr, make: Option<&dyn Fn() -> T>) {
         let (root, middle, low) = split(addr);
         if let Some(entry) = self.root.get(root) {
-            entry.get_or_init(boxed)[middle].get_or_init(boxed)[low]
-                .get_or_init(|| boxed_with(make));
+            let low = &entry.get_or_init(boxed)[middle].get_or_init(boxed)[low];
+            low.get_or_init(|| match make {
+                Some(make) => boxed_with(make),
+                None => T::blank_page(),
+            });
         }
     }
 
@@ -118,7 +131,7 @@ impl<T: Default> Pages<T> {
     }
 }
 
-impl<T: Default> Default for Pages<T> {
+impl<T: Blank> Default for Pages<T> {
     fn default() -> Pages<T> {
         Pages::new()
     }
@@ -164,6 +177,8 @@ pub const fn word_of(addr: Addr) -> usize {
 mod tests {
     use super::*;
     use core::sync::atomic::{AtomicU64, Ordering};
+
+    impl Blank for AtomicU64 {}
 
     #[test]
     fn every_address_has_its_own_word() {

@@ -84,6 +84,9 @@ pub(super) struct Body<P> {
     /// The single elements' locations, by word, if some of the memory was given to another block while
     /// this one may still be accessed or has footprints to be committed: the byte-exact shadow is the other block's then.
     own: Option<Vec<Location>>,
+    /// Bytes whose granule belongs to another block by now: accesses to them go to the byte-exact shadow, and so must what is
+    /// still to be committed.
+    detached: Vec<Range<u64>>,
     /// Who allocated it.
     pub(super) site: Site,
     pub(super) freed: bool,
@@ -106,6 +109,7 @@ impl<P: Partition> Default for Array<P> {
                 partition: P::coarse(1),
                 table: Vec::new(),
                 own: None,
+                detached: Vec::new(),
                 site: Site(0),
                 freed: false,
                 used: false,
@@ -138,6 +142,7 @@ impl<P: Partition> Body<P> {
         if let Some(own) = self.own.take() {
             discard(&own, depot);
         }
+        self.detached = Vec::new();
         self.partition = P::coarse(1);
     }
     /// The thread just wrote the whole block, from `site`: that supersedes all that its parts remember, so one
@@ -277,6 +282,7 @@ impl<P: Partition> Array<P> {
         body.shift = shift;
         body.partition = partition;
         body.own = None;
+        body.detached = Vec::new();
         body.site = site;
         body.freed = false;
         body.used = true;
@@ -304,15 +310,18 @@ impl<P: Partition> Array<P> {
         ground: &mut Ground<'_>,
     ) {
         ground.tally.commits += 1;
-        if self.body.read().check(trail, shift, manner, ground) {
-            return;
+        let body = self.body.read();
+        if body.check(trail, shift, manner, ground) {
+            return body.check_detached(trail, shift, manner, ground);
         }
+        drop(body);
         let mut body = self.body.write();
         body.refine(trail, shift, ground);
         self.singles_changed(&body, ground.disturbances);
         let body = body.downgrade();
         let done = body.check(trail, shift, manner, ground);
         debug_assert!(done, "a refined partition is sufficiently precise");
+        body.check_detached(trail, shift, manner, ground);
     }
 
     /// Makes elements as small as `1 << shift` bytes: an access does not fit.
@@ -352,11 +361,26 @@ impl<P: Partition> Array<P> {
         self.singles_end.store(0, Release);
     }
 
+    /// `bytes` are fresh: what is still to be committed here must not reach them.
+    pub(super) fn renewed(&self, bytes: &Range<u64>) {
+        let mut body = self.body.write();
+        let parts = body.detached.iter().flat_map(|part| {
+            [
+                part.start..part.end.min(bytes.start),
+                part.start.max(bytes.end)..part.end,
+            ]
+        });
+        body.detached = parts.filter(|part| !part.is_empty()).collect();
+    }
+
     /// Copies the history of `bytes`, which stay with this block's memory while the rest of their granule goes to
     /// another one, to the byte-exact shadow.
     pub(super) fn detach(&self, bytes: Range<u64>, ground: &Ground<'_>) {
-        let body = self.body.read();
+        let mut body = self.body.write();
         let bytes = bytes.start.max(body.bytes.start)..bytes.end.min(body.bytes.end);
+        if !bytes.is_empty() {
+            body.detached.push(bytes.clone());
+        }
         let singles = body.singles();
         for addr in bytes {
             let i = (addr - body.bytes.start) >> body.shift;
@@ -486,6 +510,29 @@ impl<P: Partition> Body<P> {
         });
     }
 
+    /// The part of the trail whose bytes the byte-exact shadow has though they are not single: a few bytes at an edge.
+    fn check_detached<F: Footprint>(
+        &self,
+        trail: &Trail<F>,
+        shift: u8,
+        manner: Manner,
+        ground: &mut Ground<'_>,
+    ) {
+        for addr in self.detached.iter().cloned().flatten() {
+            let i = (addr - self.bytes.start) >> shift;
+            if trail.footprint.contains(i) {
+                let byte = Elements {
+                    base: Addr(addr),
+                    elem: 1,
+                    lo: 0,
+                    hi: 1,
+                    stride: 1,
+                };
+                ground.touch_bytes(byte, manner, trail.site_of(i));
+            }
+        }
+    }
+
     fn check_elements(
         &self,
         elements: Elements,
@@ -530,8 +577,14 @@ impl<P: Partition> Body<P> {
                     to = to.min(from + (1 << 24));
                 }
                 let bytes = self.bytes.start + from * elem..self.bytes.start + (to + 1) * elem;
+                let together = if one_site {
+                    range
+                } else {
+                    Strided::run(from, to)
+                };
+                let elements = (together.len() > 1).then(|| self.elements(together, self.shift));
                 for &conflict in &conflicts {
-                    ground.report(conflict, bytes.clone(), manner, site);
+                    ground.report(conflict, bytes.clone(), elements, manner, site);
                 }
                 from = to + range.step();
             }

@@ -41,6 +41,8 @@ pub(super) struct Arrays<P> {
     version: AtomicU32,
     /// Changes whenever an array that threads have footprints of gets a flag.
     pub(super) disturbances: AtomicU32,
+    /// Arrays with detached bytes, and how many these are.
+    detached: (AtomicU32, Lock<Vec<ArrayId>>),
     shards: [Lock<Shard>; SHARDS],
     /// Number and elements of the blocks that are too small. Their sites are not kept: that would cost
     /// more than the blocks.
@@ -70,6 +72,7 @@ impl<P: Partition> Arrays<P> {
             used: AtomicU32::new(0),
             version: AtomicU32::new(1),
             disturbances: AtomicU32::new(0),
+            detached: (AtomicU32::new(0), Lock::default()),
             shards: core::array::from_fn(|_| Lock::default()),
             small: (AtomicU64::new(0), AtomicU64::new(0)),
         }
@@ -169,6 +172,11 @@ impl<P: Partition> Arrays<P> {
         }
         body.end(depot);
         drop(body);
+        if self.detached.0.load(Acquire) != 0 {
+            let mut all = self.detached.1.lock();
+            all.retain(|&other| other != id);
+            self.detached.0.store(all.len() as u32, SeqCst);
+        }
         self.shard(id).lock().free.push(id.get());
     }
 
@@ -237,6 +245,10 @@ impl<P: Partition> Arrays<P> {
                 .end
                 .checked_next_multiple_of(GRANULE)
                 .unwrap_or(u64::MAX);
+        if self.detached.0.load(Acquire) != 0 {
+            let all = self.detached.1.lock().clone();
+            all.iter().for_each(|&id| self.get(id).renewed(&bytes));
+        }
         for &id in old {
             let array = self.get(id);
             array.supersede(&bytes, ground);
@@ -245,6 +257,11 @@ impl<P: Partition> Arrays<P> {
                 let owner = self.directory.find(Addr(rest.start));
                 if !rest.is_empty() && owner.is_some_and(|(owner, _)| owner == id) {
                     array.detach(rest, ground);
+                    let mut all = self.detached.1.lock();
+                    if !all.contains(&id) {
+                        all.push(id);
+                    }
+                    self.detached.0.store(all.len() as u32, SeqCst);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::array::{ATOMICS, ArrayId, SINGLES};
 use super::arrays::{Arrays, Owner};
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Cached};
 use super::directory::Directory;
 use super::footprint::Footprint;
 use super::ground::{Ground, Manner, Tally};
@@ -147,7 +147,11 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     fn commit_entry(&self, thread: &mut SlimThread<F>, number: usize, races: Sink<'_>) {
         let kinds = [AccessKind::Read, AccessKind::Write];
         for kind in kinds {
-            self.fold(thread, Target { number, kind }, races);
+            let target = Target {
+                number: number as u16,
+                kind,
+            };
+            self.fold(thread, target, races);
         }
         let SlimThread {
             base,
@@ -440,6 +444,11 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         };
         let manner = Manner::plain(kind);
         if elements.stride == 1 || elements.len() == 1 {
+            if let Cached::Entry(number) = thread.buffer.recall(first, self.arrays.version())
+                && self.extend(thread, number, first..end, kind, site)
+            {
+                return;
+            }
             return self.touch(thread, first..end, manner, site, races);
         }
         // One footprint, if the array has such elements; else one by one.

@@ -164,7 +164,7 @@ impl Ground<'_> {
             for conflict in core::mem::take(&mut self.found) {
                 for byte in (0..8).filter(|byte| conflict.mask >> byte & 1 != 0) {
                     let addr = word.0 + byte;
-                    self.report(conflict, addr..addr + 1, manner, site);
+                    self.report(conflict, addr..addr + 1, None, manner, site);
                 }
             }
         }
@@ -184,6 +184,7 @@ impl Ground<'_> {
         &mut self,
         conflict: Conflict,
         bytes: Range<u64>,
+        elements: Option<Elements>,
         manner: Manner,
         site: Site,
     ) {
@@ -192,6 +193,7 @@ impl Ground<'_> {
         let race = Race {
             addr: Addr(bytes.start),
             size: u32::try_from(bytes.end - bytes.start).unwrap_or(u32::MAX),
+            elements,
             first: Side {
                 thread: slots.tid(old.slot(), old.time()),
                 kind: old.kind(),

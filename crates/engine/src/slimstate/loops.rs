@@ -10,7 +10,8 @@ use super::streams::{PlaceKey, Seen, Target};
 use super::trail::Extended;
 use crate::detector::{Access, Race, Sink};
 use alloc::vec::Vec;
-use event::{AccessKind, Addr};
+use core::ops::Range;
+use event::{AccessKind, Addr, Site};
 
 impl<F: Footprint, P: Partition> Slim<F, P> {
     /// Tells the footprint of `target` what its streams have.
@@ -21,7 +22,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             streams,
             tally,
         } = thread;
-        let entry = buffer.entry(target.number);
+        let entry = buffer.entry(usize::from(target.number));
         let (id, start, shift) = (entry.id, entry.bytes.start, entry.shift);
         let mut pieces = Vec::new();
         streams.fold(target, start, shift, |piece, site| {
@@ -89,10 +90,13 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
                     .memory
                     .access(&self.order, &mut thread.base, access, races);
             }
-            Cached::Entry(number) if self.extend(thread, number, access) => {
-                return self.watch(thread, key, number, access);
+            Cached::Entry(number) => {
+                let bytes = addr.0..addr.0.saturating_add(u64::from(size));
+                if self.extend(thread, number, bytes, kind, site) {
+                    return self.watch(thread, key, number, access);
+                }
             }
-            _ => {}
+            Cached::Plain | Cached::Unknown => {}
         }
         let end = addr.0.saturating_add(u64::from(size));
         self.touch(thread, addr.0..end, Manner::plain(kind), site, races);
@@ -101,12 +105,21 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 
-    /// `[SS ACCESS]` for elements of entry `number`, if it is as simple as that.
+    /// `[SS ACCESS]` for some bytes of entry `number`, if it is as simple as that.
     #[inline]
-    fn extend(&self, thread: &mut SlimThread<F>, number: usize, access: Access) -> bool {
+    pub(super) fn extend(
+        &self,
+        thread: &mut SlimThread<F>,
+        number: usize,
+        bytes: Range<u64>,
+        kind: AccessKind,
+        site: Site,
+    ) -> bool {
         let entry = thread.buffer.entry(number);
-        let (addr, size) = (access.addr.0, u64::from(access.size));
-        let from = addr.wrapping_sub(entry.bytes.start);
+        let (from, size) = (
+            bytes.start.wrapping_sub(entry.bytes.start),
+            bytes.end - bytes.start,
+        );
         let all = entry.bytes.end - entry.bytes.start;
         if from >= all
             || all - from < size
@@ -117,18 +130,16 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
         let (i, end) = (from >> entry.shift, (from + size) >> entry.shift);
         let more = Strided::run(i, end - 1);
-        if access.kind == AccessKind::Read
-            && entry.trail(AccessKind::Write).footprint.includes(more)
-        {
+        if kind == AccessKind::Read && entry.trail(AccessKind::Write).footprint.includes(more) {
             thread.tally.own_writes += 1;
             thread.tally.accesses += 1;
             return true;
         }
-        let trail = entry.trail(access.kind);
+        let trail = entry.trail(kind);
         let extended = if end - i == 1 {
-            trail.extend_one(i, access.site)
+            trail.extend_one(i, site)
         } else {
-            trail.extend(more, access.site)
+            trail.extend(more, site)
         };
         thread.tally.accesses += u64::from(extended == Extended::Yes);
         extended == Extended::Yes
@@ -164,7 +175,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
         let seen = Seen {
             target: Target {
-                number,
+                number: number as u16,
                 kind: access.kind,
             },
             addr,

@@ -110,6 +110,7 @@ impl SiteLists {
             part.addr = Addr(from);
             part.size = u32::try_from(to - from).unwrap_or(u32::MAX);
             part.first.site = site;
+            part.elements = None;
             races(&part);
             from = to;
         }

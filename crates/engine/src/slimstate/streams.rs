@@ -22,7 +22,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use event::{AccessKind, Site};
 
-const SLOTS: usize = 64;
+/// Sets of slots; a place may have either slot of its set.
+const SETS: usize = 64;
+const SLOTS: usize = 2 * SETS;
 /// A place whose streams broke off early so often in a row is no longer followed.
 const PATIENCE: u8 = 8;
 /// Shorter streams cost more than they save.
@@ -39,16 +41,17 @@ impl PlaceKey {
         PlaceKey(bits | 1)
     }
 
+    /// The first slot of its set.
     #[inline(always)]
-    const fn slot(self) -> usize {
-        (self.0 >> 40) as usize % SLOTS
+    const fn set(self) -> usize {
+        (self.0 >> 40) as usize % SETS * 2
     }
 }
 
 /// An entry of the commit buffer, and which of its two trails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Target {
-    pub(super) number: usize,
+    pub(super) number: u16,
     pub(super) kind: AccessKind,
 }
 
@@ -115,7 +118,7 @@ pub(super) struct Seen {
 pub(super) struct Streams {
     slots: Box<[Stream; SLOTS]>,
     /// Which slots have a stream; one bit each.
-    used: u64,
+    used: u128,
     /// The count of disturbances for which all of this holds.
     pub(super) disturbed: u32,
     /// Accesses that were foreseen or redundant.
@@ -135,7 +138,9 @@ impl Streams {
     /// Is that access foreseen, or redundant? Then there is nothing else to do.
     #[inline(always)]
     pub(super) fn take(&mut self, key: PlaceKey, addr: u64, disturbed: u32) -> bool {
-        let stream = &mut self.slots[key.slot()];
+        let set = key.set();
+        let slot = set + usize::from(self.slots[set].key != key.0);
+        let stream = &mut self.slots[slot];
         if stream.key != key.0 || self.disturbed != disturbed {
             return false;
         }
@@ -150,15 +155,29 @@ impl Streams {
         redundant
     }
 
+    /// The slot that the place has, or will have.
+    fn slot(&self, key: PlaceKey) -> usize {
+        let set = key.set();
+        let [first, second] = [&self.slots[set], &self.slots[set + 1]];
+        if first.key == key.0 {
+            set
+        } else if second.key == key.0 {
+            set + 1
+        } else {
+            // Rather one that leads nowhere.
+            set + usize::from(first.next != first.end && second.next == second.end)
+        }
+    }
+
     /// What has to be folded before the place may begin another stream.
     pub(super) fn in_the_way(&self, key: PlaceKey) -> Option<Target> {
-        let stream = &self.slots[key.slot()];
+        let stream = &self.slots[self.slot(key)];
         (stream.key != 0 && stream.start != stream.next).then_some(stream.target)
     }
 
     /// The place made an access that was not foreseen. Nothing of its slot is unfolded.
     pub(super) fn follow(&mut self, key: PlaceKey, seen: &Seen) {
-        let slot = key.slot();
+        let slot = self.slot(key);
         let stream = &mut self.slots[slot];
         debug_assert!(stream.key == 0 || stream.start == stream.next);
         let again = stream.key == key.0 && self.used >> slot & 1 != 0;
