@@ -386,20 +386,6 @@ impl<R: Rule> Shadow<R> {
             .is_some_and(|(location, mask)| location.is_redundant(epoch, kind, mask))
     }
 
-    /// Is the access within one word, whose state is shared and answers for it? Then it is counted, and done.
-    #[inline(always)]
-    pub(crate) fn settles(&self, thread: &mut PreciseThread, access: Access) -> bool {
-        let Some((location, mask)) = self.word(access.addr, access.size) else {
-            return false;
-        };
-        let epoch = thread.clock.epoch();
-        let settled = location.is_settled(&mut thread.memo, epoch, access.kind, mask);
-        if settled {
-            thread.counts.add(RuleName::same_epoch(access.kind));
-        }
-        settled
-    }
-
     /// A plain access to the bytes of `mask` in the word of `location`, from the site that has this number in
     /// [`ThreadClock::numbering`], where that is easy, see [`Location::touch_inline`]. Returns false if nothing was done.
     #[inline(always)]

@@ -6,9 +6,9 @@ use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 
 use engine::clock::Slot;
 use engine::pacer::Pacer;
-use engine::precise::PreciseThread;
+use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
-use engine::shadow::{Epoch, Location};
+use engine::shadow::{Epoch, FastTrackRule, Location};
 use engine::slimstate::SlimState;
 
 use alloc::boxed::Box;
@@ -211,11 +211,35 @@ impl Analysis {
 
     /// The number of `site` in the thread's slot, for the detector whose common case is inlined.
     pub fn number(&self, thread: &mut State, site: Site) -> Option<(Slot, u32)> {
-        let (Analysis::FastTrack(detector), State::FastTrack(thread)) = (self, thread) else {
-            return None;
+        let (order, clock) = match (self, thread) {
+            (Analysis::FastTrack(detector), State::FastTrack(thread)) => {
+                (detector.order(), &mut thread.clock)
+            }
+            (Analysis::SlimState(detector), State::SlimState(thread)) => {
+                (detector.order(), thread.clock())
+            }
+            _ => return None,
         };
-        let (_, number) = thread.clock.stamp(detector.order().slots(), site);
-        Some((thread.clock.numbering()?, number))
+        let (_, number) = clock.stamp(order.slots(), site);
+        Some((clock.numbering()?, number))
+    }
+
+    /// The shadow by word and the thread's part of it, if the thread knows that the memory at `addr` has no other.
+    #[inline(always)]
+    pub fn by_word<'a>(
+        &self,
+        thread: &'a mut State,
+        addr: Addr,
+    ) -> Option<(&Shadow<FastTrackRule>, &'a mut PreciseThread)> {
+        match (self, thread) {
+            (Analysis::FastTrack(detector), State::FastTrack(thread)) => {
+                Some((detector.shadow(), thread))
+            }
+            (Analysis::SlimState(detector), State::SlimState(thread)) => {
+                detector.by_word(thread, addr)
+            }
+            _ => None,
+        }
     }
 
     /// Nobody uses the lock, channel or barrier of that name any more; the next one there is a new one.
@@ -232,15 +256,6 @@ impl Analysis {
 }
 
 impl State {
-    /// The state of a thread of FastTrack.
-    #[inline(always)]
-    pub fn fasttrack(&mut self) -> Option<&mut PreciseThread> {
-        match self {
-            State::FastTrack(thread) => Some(thread),
-            _ => None,
-        }
-    }
-
     /// The bits of the thread's epoch, for the inlined checks.
     #[inline]
     pub fn epoch(&self) -> u64 {

@@ -3,12 +3,11 @@
 use core::sync::atomic::Ordering;
 
 use engine::detector::Access;
-use event::{AccessKind, Addr, Elements, Site};
+use event::{AccessKind, Addr, Elements};
 
-use crate::streams::{foreseen, not_foreseen};
 use engine::shadow::Location;
 
-use crate::analysis::Analysis;
+use crate::streams::{foreseen, not_foreseen};
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
 use crate::unwind::caller;
@@ -29,8 +28,8 @@ fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
     own.leave();
 }
 
-/// The common case: FastTrack, in memory and at a site that the thread knows, where the shadow is
-/// simple. Returns false if the access is not checked yet, or only half of it.
+/// The common cases: memory whose locations are by word, at a site that the thread knows, where the shadow is simple; or an
+/// array where a loop goes on. Returns false if the access is not checked yet, or only half of it.
 #[inline(always)]
 fn quick_word(
     own: &tls::Block,
@@ -41,21 +40,21 @@ fn quick_word(
     size: u32,
     pc: usize,
 ) -> bool {
-    let Analysis::FastTrack(detector) = &runtime.analysis else {
+    if thread.ignore[kind as usize] != 0 {
         return false;
+    }
+    let addr = Addr(address as u64);
+    let Some((shadow, precise)) = runtime.analysis.by_word(&mut thread.state, addr) else {
+        return foreseen(thread, runtime, addr, pc);
     };
     let location = own.location(address);
     let Some(location) = location.or_else(|| find(own, runtime, address)) else {
         return false;
     };
-    if thread.ignore[kind as usize] != 0 || size > 8 {
+    if size > 8 {
         return false;
     }
     let mask = (((1u32 << size) - 1) << (address % 8)) as u8;
-    let shadow = detector.shadow();
-    let Some(precise) = thread.state.fasttrack() else {
-        return false;
-    };
     if shadow.is_settled(precise, location, kind, mask) {
         return true;
     }
@@ -66,10 +65,12 @@ fn quick_word(
     else {
         return false;
     };
-    thread
-        .state
-        .fasttrack()
-        .is_some_and(|precise| shadow.access_inline(precise, location, kind, mask, number))
+    runtime
+        .analysis
+        .by_word(&mut thread.state, addr)
+        .is_some_and(|(shadow, precise)| {
+            shadow.access_inline(precise, location, kind, mask, number)
+        })
 }
 
 /// The location of the word at `address`, if it has one, for the inlined checks to know from now on.
@@ -91,16 +92,15 @@ fn slow_word(
     size: u32,
     pc: usize,
 ) {
-    let mut access = Access {
+    if thread.ignore[kind as usize] != 0 {
+        return;
+    }
+    let access = Access {
         kind,
         addr: Addr(address as u64),
         size,
-        site: Site(0),
+        site: thread.site(pc),
     };
-    if thread.ignore[kind as usize] != 0 || foreseen(thread, runtime, access, pc) {
-        return;
-    }
-    access.site = thread.site(pc);
     if !not_foreseen(thread, runtime, access, pc) {
         runtime.analysis.access(&mut thread.state, access);
     }

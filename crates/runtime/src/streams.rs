@@ -3,6 +3,7 @@
 
 use engine::detector::Access;
 use engine::slimstate::PlaceKey;
+use event::Addr;
 
 use crate::analysis::{Analysis, State};
 use crate::thread::{Runtime, Thread, found};
@@ -15,16 +16,17 @@ fn key(thread: &Thread, pc: usize) -> Option<PlaceKey> {
 
 /// Is the access done? One of another detector never is.
 #[inline(always)]
-pub fn foreseen(thread: &mut Thread, runtime: &Runtime, access: Access, pc: usize) -> bool {
+pub fn foreseen(thread: &mut Thread, runtime: &Runtime, addr: Addr, pc: usize) -> bool {
     let Analysis::SlimState(detector) = &runtime.analysis else {
         return false;
     };
-    let key = key(thread, pc);
+    let Some(key) = key(thread, pc) else {
+        return false;
+    };
     let State::SlimState(state) = &mut thread.state else {
         return false;
     };
-    detector.is_settled(state, access)
-        || key.is_some_and(|key| detector.take(state, key, access.addr))
+    detector.take(state, key, addr)
 }
 
 /// The long way, for one that [`foreseen`] did not take. False if the detector has no streams: nothing was done.

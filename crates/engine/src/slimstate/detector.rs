@@ -11,7 +11,7 @@ use super::sitelists::SiteLists;
 use super::streams::{PlaceKey, Streams, Target};
 use super::trail::{Extended, Trail};
 use super::{BitSet, Labels, Strided};
-use crate::clock::Limits;
+use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::{Epoch, FastTrackRule, Location, Span};
@@ -81,6 +81,10 @@ impl<F: Footprint> SlimThread<F> {
 }
 
 impl<F> SlimThread<F> {
+    /// What the thread knows.
+    pub fn clock(&mut self) -> &mut ThreadClock {
+        &mut self.base.clock
+    }
     /// The thread's current epoch.
     pub fn epoch(&self) -> Epoch {
         self.base.clock.epoch()

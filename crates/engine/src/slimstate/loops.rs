@@ -9,6 +9,8 @@ use super::partition::Partition;
 use super::streams::{PlaceKey, Seen, Target};
 use super::trail::Extended;
 use crate::detector::{Access, Race, Sink};
+use crate::precise::{PreciseThread, Shadow};
+use crate::shadow::FastTrackRule;
 use alloc::vec::Vec;
 use core::ops::Range;
 use event::{AccessKind, Addr, Site};
@@ -54,12 +56,15 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         thread.streams.take(key, addr.0, self.arrays.disturbances())
     }
 
-    /// Is the access to a word that states are shared of, and answered there (FastTrack's same-epoch rules)? Then it is done.
+    /// The shadow by word and the thread's part of it, if the thread knows that there is no array at `addr`.
     #[inline(always)]
-    pub fn is_settled(&self, thread: &mut SlimThread<F>, access: Access) -> bool {
-        let arrays = self.arrays.version();
-        thread.buffer.recall(access.addr.0, arrays) == Cached::Plain
-            && self.memory.settles(&mut thread.base, access)
+    pub fn by_word<'a>(
+        &self,
+        thread: &'a mut SlimThread<F>,
+        addr: Addr,
+    ) -> Option<(&Shadow<FastTrackRule>, &'a mut PreciseThread)> {
+        let cached = thread.buffer.recall(addr.0, self.arrays.version());
+        (cached == Cached::Plain).then_some((&self.memory, &mut thread.base))
     }
 
     /// A plain access at the place of `key`, for which [`Slim::take`] said no.
