@@ -41,7 +41,7 @@ pub struct Block {
     pub pending: AtomicU32,
     /// 1 after the thread's last event: what it still does goes unseen.
     pub ended: AtomicU32,
-    /// The atomic object that the thread holds between the two calls of an atomic operation, plus 1.
+    /// 1 between the two calls of an atomic operation.
     pub bracket: AtomicU32,
     reserved: [u64; 5],
     /// The current epoch's bits.

@@ -4,6 +4,8 @@ use event::{
     AccessKind, Addr, Elements, FenceOrder, LoadOrder, RmwOrder, Site, StoreOrder, SyncId, Tid,
 };
 
+use crate::sync::Bracket;
+
 /// One side of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Side {
@@ -126,8 +128,20 @@ pub trait Detector: Send + Sync {
     }
     /// A block of `bytes` bytes goes away: a write to all of it.
     fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>);
-    /// An atomic access to memory. The caller guarantees that operations on one address are
-    /// presented in the order in which they took effect.
+    /// The bracket of atomic operations on `addr`, see [`Bracket`].
+    fn bracket(&self, addr: Addr) -> Bracket<'_>;
+    /// An atomic access to memory, within its bracket: operations on one address are presented in the order in which they
+    /// took effect.
+    fn bracketed(
+        &self,
+        thread: &mut Self::Thread,
+        bracket: &mut Bracket<'_>,
+        size: u32,
+        op: AtomicOp,
+        site: Site,
+        races: Sink<'_>,
+    );
+    /// An atomic access that nobody made but the event says so.
     fn atomic(
         &self,
         thread: &mut Self::Thread,
@@ -136,7 +150,10 @@ pub trait Detector: Send + Sync {
         op: AtomicOp,
         site: Site,
         races: Sink<'_>,
-    );
+    ) {
+        let mut bracket = self.bracket(addr);
+        self.bracketed(thread, &mut bracket, size, op, site, races);
+    }
     /// Synchronisation that is not an access.
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>);
     /// Events that only some detectors look at; the others ignore them.

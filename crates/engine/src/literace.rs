@@ -15,6 +15,7 @@
 use crate::atomic_bytes::AtomicBytes;
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Sink, SyncOp};
 use crate::random::Random;
+use crate::sync::Bracket;
 use alloc::vec::Vec;
 use event::{AccessKind, Addr, Elements, Func, Site, Tid};
 use hashbrown::HashMap;
@@ -216,20 +217,24 @@ impl<D: Detector> Detector for LiteRace<D> {
         self.inner.free(&mut thread.inner, addr, bytes, site, races);
     }
 
-    fn atomic(
+    fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        self.inner.bracket(addr)
+    }
+
+    fn bracketed(
         &self,
         thread: &mut Self::Thread,
-        addr: Addr,
+        bracket: &mut Bracket<'_>,
         size: u32,
         op: AtomicOp,
         site: Site,
         races: Sink<'_>,
     ) {
         if !matches!(op, AtomicOp::Load(_)) {
-            self.atomic.mark(addr, size);
+            self.atomic.mark(bracket.addr(), size);
         }
         self.inner
-            .atomic(&mut thread.inner, addr, size, op, site, races);
+            .bracketed(&mut thread.inner, bracket, size, op, site, races);
     }
 
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>) {

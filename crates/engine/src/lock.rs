@@ -5,6 +5,7 @@
 //!
 //! | lock | protects | held during |
 //! |---|---|---|
+//! | a shard of atomic objects ([`Bracket`](crate::sync::Bracket)) | the objects, and the order of operations on them | one atomic operation |
 //! | an array's `body` (readers and a writer) | its partition and table of locations | one commit (shared), one refinement (alone) |
 //! | site lists; a shard of retired arrays; a page of the directory, then its unused tables | themselves | a few instructions |
 //! | a shard of the sync table | the clocks of some sync objects | one join or copy |
@@ -13,8 +14,8 @@
 //! | a state in the depot | itself | one check and update, or one copy |
 //! | slot allocation, a slot's occupants, the depot's free list | themselves | a few instructions |
 //!
-//! No lock is held while a race is reported, but for an array's `body`, shared, by SlimState: who is told may not allocate or refine
-//! arrays, but other threads' commits go on. A thread that is interrupted while it holds one (a signal) must not come
+//! No lock is held while a race is reported, but for the bracket of an atomic operation, and for an array's `body`, shared, by
+//! SlimState: who is told may not present atomic operations, and not allocate or refine arrays; other threads' commits go on. A thread that is interrupted while it holds one (a signal) must not come
 //! back into the engine before it goes on: whoever drives the engine has to see to that.
 
 #[cfg(loom)]

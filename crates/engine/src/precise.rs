@@ -19,7 +19,7 @@ use crate::shadow::{
     Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
     PAGE_BYTES, Page, Rule, RuleName, Span, Touch, word_of, words,
 };
-use crate::sync::HappensBefore;
+use crate::sync::{Bracket, HappensBefore};
 
 /// FastTrack: epochs for writes, and for reads where they are ordered.
 pub type FastTrack = Precise<FastTrackRule>;
@@ -494,7 +494,7 @@ impl<R: Rule> Shadow<R> {
         work.elements(elements, races);
     }
 
-    /// The checking half of [`Shadow::atomic`].
+    /// The checking half of an atomic access.
     pub(crate) fn atomic_bytes(
         &self,
         order: &HappensBefore,
@@ -598,28 +598,6 @@ impl<R: Rule> Shadow<R> {
             }
         }
     }
-
-    /// An atomic access: acquires, is checked, releases.
-    pub fn atomic(
-        &self,
-        order: &HappensBefore,
-        thread: &mut PreciseThread,
-        (addr, size): (Addr, u32),
-        op: AtomicOp,
-        site: Site,
-        races: Sink<'_>,
-    ) {
-        order.atomic_read(&mut thread.clock, addr, op);
-        let kind = match op {
-            AtomicOp::Load(_) => AccessKind::Read,
-            // An atomic write races with all that an atomic read races with.
-            AtomicOp::Store(_) | AtomicOp::Rmw(_) => AccessKind::Write,
-        };
-        let mut work = self.work(order, thread, kind, site);
-        work.atomic = true;
-        work.bytes(addr, u64::from(size), races);
-        order.atomic_write(&mut thread.clock, addr, size, op);
-    }
 }
 
 impl<R: Rule> Detector for Precise<R> {
@@ -661,7 +639,7 @@ impl<R: Rule> Detector for Precise<R> {
 
     fn alloc(
         &self,
-        _thread: &mut PreciseThread,
+        thread: &mut PreciseThread,
         addr: Addr,
         elem: u8,
         len: u64,
@@ -669,6 +647,7 @@ impl<R: Rule> Detector for Precise<R> {
         _races: Sink<'_>,
     ) {
         let bytes = len.saturating_mul(u64::from(elem.max(1)));
+        thread.clock.renewed_memory();
         self.shadow.clear(&self.order, addr, bytes);
     }
 
@@ -681,21 +660,40 @@ impl<R: Rule> Detector for Precise<R> {
         races: Sink<'_>,
     ) {
         let kind = AccessKind::Write;
+        thread.clock.renewed_memory();
         self.shadow
             .bytes(&self.order, thread, kind, (addr, bytes), site, races);
     }
 
-    fn atomic(
+    fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        self.order.bracket(addr)
+    }
+
+    fn bracketed(
         &self,
         thread: &mut PreciseThread,
-        addr: Addr,
+        bracket: &mut Bracket<'_>,
         size: u32,
         op: AtomicOp,
         site: Site,
         races: Sink<'_>,
     ) {
-        self.shadow
-            .atomic(&self.order, thread, (addr, size), op, site, races);
+        let (order, addr) = (&self.order, bracket.addr());
+        let repeated = order.atomic_read(&mut thread.clock, bracket, size, op);
+        let kind = match op {
+            AtomicOp::Load(_) => AccessKind::Read,
+            // An atomic write races with all that an atomic read races with.
+            AtomicOp::Store(_) | AtomicOp::Rmw(_) => AccessKind::Write,
+        };
+        if repeated {
+            thread.counts.add(RuleName::AtomicRepeated);
+        } else {
+            let bytes = (addr, u64::from(size));
+            self.shadow
+                .atomic_bytes(order, thread, kind, bytes, site, races);
+            thread.clock.recorded(addr, size, kind == AccessKind::Write);
+        }
+        order.atomic_write(&mut thread.clock, bracket, size, op);
     }
 
     fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {

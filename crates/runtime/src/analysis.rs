@@ -13,10 +13,20 @@ use engine::slimstate::SlimState;
 
 use alloc::boxed::Box;
 
+use crate::lock::Guard;
 use crate::options::Options;
-use crate::recording::{Recorded, Recording};
+use crate::recording::{Log, Recorded, Recording};
 use crate::sys;
 use crate::thread::found;
+
+/// The bracket of an atomic operation. In a recorded run with the log, which comes first in the order of locks.
+#[derive(Debug)]
+pub struct Bracket<'a> {
+    /// The log.
+    pub log: Option<Guard<'a, Log>>,
+    /// The detector's part.
+    pub of: engine::sync::Bracket<'a>,
+}
 
 macro_rules! detectors {
     ($($name:literal => $variant:ident($type:ty) = |$options:pat_param| $new:expr;)*) => {
@@ -93,14 +103,31 @@ macro_rules! detectors {
                 renew(addr: Addr, bytes: u64);
                 /// See [`Detector::free`].
                 free(addr: Addr, bytes: u64, site: Site);
-                /// See [`Detector::atomic`].
-                atomic(addr: Addr, size: u32, op: AtomicOp, site: Site);
                 /// See [`Detector::sync`].
                 sync(op: SyncOp);
             );
         }
 
         impl Analysis {
+            /// See [`Detector::bracket`].
+            #[inline]
+            pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
+                match self {
+                    $(Analysis::$variant(d) => Bracket { log: None, of: d.bracket(addr) },)*
+                    Analysis::Recorded(recording) => recording.bracket(addr),
+                }
+            }
+            /// See [`Detector::bracketed`].
+            #[inline]
+            pub fn bracketed(&self, thread: &mut State, bracket: &mut Bracket<'_>, size: u32, op: AtomicOp, site: Site) {
+                match (self, thread) {
+                    $((Analysis::$variant(d), State::$variant(t)) =>
+                        d.bracketed(t, &mut bracket.of, size, op, site, &mut found),)*
+                    (Analysis::Recorded(recording), State::Recorded(thread)) =>
+                        recording.bracketed(thread, bracket, size, op, site),
+                    _ => {}
+                }
+            }
             /// See [`Detector::shadow`].
             pub fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {
                 match self {

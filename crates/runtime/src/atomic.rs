@@ -1,7 +1,7 @@
 //! Atomic operations of the program: what the operation did and what the detector makes of it happen as
-//! one step, under the lock of the address.
+//! one step, within the bracket of the address.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 
 use abi::{AtomicKind, Order};
 use engine::SyncOp;
@@ -9,61 +9,20 @@ use engine::detector::AtomicOp;
 use event::{Addr, FenceOrder, LoadOrder, RmwOrder, StoreOrder};
 
 use crate::unwind::caller;
-use crate::{sys, thread, tls};
+use crate::{thread, tls};
 
-const OBJECTS: usize = 4096;
-
-/// One lock per class of addresses, on lines of their own in pairs.
-#[repr(align(32))]
-struct Object {
-    taken: AtomicBool,
-}
-
-static TABLE: [Object; OBJECTS] = [const {
-    Object {
-        taken: AtomicBool::new(false),
-    }
-}; OBJECTS];
-
-/// Overlapping operations must meet: 16 bytes is the widest one.
-fn number(address: usize) -> u32 {
-    ((address >> 4) as u32).wrapping_mul(0x9E37_79B1) >> (32 - OBJECTS.ilog2())
-}
-
-fn take(number: u32) {
-    let taken = &TABLE[number as usize].taken;
-    let mut tries = 0u32;
-    while taken.swap(true, Ordering::Acquire) {
-        while taken.load(Ordering::Relaxed) {
-            tries += 1;
-            if tries < 64 {
-                core::hint::spin_loop();
-            } else {
-                sys::yield_now();
-            }
+/// The thread leaves an atomic operation by another way than its end: a fault. False if it was in none. What it does next is outside:
+/// if that is the rest of the operation, nobody sees it.
+pub fn abandon(own: &tls::Block) -> bool {
+    let within = own.bracket.swap(0, Ordering::Relaxed) != 0;
+    if within {
+        // SAFETY: the calling thread's own, which was in the program's code when it faulted, between two calls of ours.
+        let thread = unsafe { own.thread().as_mut() };
+        if let Some(thread) = thread {
+            thread.bracket = None;
         }
     }
-}
-
-fn give_back(number: u32) {
-    TABLE[number as usize].taken.store(false, Ordering::Release);
-}
-
-/// The thread leaves an atomic operation by another way than its end: a fault.
-pub fn abandon(own: &tls::Block) {
-    let held = own.bracket.swap(0, Ordering::Relaxed);
-    if held != 0 {
-        give_back(held - 1);
-    }
-}
-
-/// Runs `f` as one step with respect to all atomic operations on `address`.
-pub fn bracketed<R>(address: usize, f: impl FnOnce() -> R) -> R {
-    let number = number(address);
-    take(number);
-    let result = f();
-    give_back(number);
-    result
+    within
 }
 
 #[unsafe(no_mangle)]
@@ -75,31 +34,35 @@ unsafe extern "C" fn __footrace_atomic_begin(address: *const u8, _size: u32) {
     if !own.enter() {
         return;
     }
-    let number = number(address as usize);
-    take(number);
-    own.bracket.store(number + 1, Ordering::Relaxed);
+    match thread::current() {
+        Some((thread, runtime)) => {
+            thread.bracket = Some(runtime.analysis.bracket(Addr(address as u64)));
+            own.bracket.store(1, Ordering::Relaxed);
+        }
+        None => own.leave(),
+    }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __footrace_atomic_end(address: *const u8, size: u32, kind: u32, order: u32) {
+unsafe extern "C" fn __footrace_atomic_end(_address: *const u8, size: u32, kind: u32, order: u32) {
     let pc = caller!();
     let own = tls::own();
-    let held = own.bracket.load(Ordering::Relaxed);
-    if held == 0 {
+    if own.bracket.load(Ordering::Relaxed) == 0 {
         // The operation happened unseen: within the runtime, or a fault handler came between.
         return;
     }
-    if let Some((thread, runtime)) = thread::current() {
+    own.bracket.store(0, Ordering::Relaxed);
+    if let Some((thread, runtime)) = thread::current()
+        && let Some(mut bracket) = thread.bracket.take()
+    {
         let site = thread.site(pc);
         let op = operation(kind, order);
-        let address = Addr(address as u64);
+        let state = &mut thread.state;
         runtime
             .analysis
-            .atomic(&mut thread.state, address, size, op, site);
+            .bracketed(state, &mut bracket, size, op, site);
         own.epoch.store(thread.state.epoch(), Ordering::Relaxed);
     }
-    own.bracket.store(0, Ordering::Relaxed);
-    give_back(held - 1);
     own.leave();
 }
 

@@ -6,9 +6,8 @@
 //!
 //! | lock | guards |
 //! |---|---|
-//! | an atomic object's bracket (`atomic`) | one atomic operation and its event |
 //! | the log of a recorded run (`recording`) | an event's place in the log and in the detector |
-//! | the engine's own locks | shadow, clocks |
+//! | the engine's own locks | atomic operations and their events, shadow, clocks |
 //! | `races` | which races were written |
 //! | `threads` | the registry |
 //! | `site` tables | stacks, sites, lock sets |

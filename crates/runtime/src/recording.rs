@@ -21,7 +21,7 @@ use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
 use report::recording::{self, Encoder};
 use report::{Block, Process};
 
-use crate::analysis::{Analysis, State};
+use crate::analysis::{Analysis, Bracket, State};
 use crate::lock::Spin;
 use crate::thread::{self, Thread};
 use crate::{modules, registry, site, sys};
@@ -44,8 +44,9 @@ pub struct Recorded {
     inner: State,
 }
 
+/// The file, and where it has got to.
 #[derive(Debug)]
-struct Log {
+pub struct Log {
     detector: String,
     directory: String,
     path: String,
@@ -298,10 +299,34 @@ impl Recording {
         alloc(addr: Addr, elem: u8, len: u64, site: Site) = Op::Alloc { addr, elem, len }, site;
         /// See [`engine::Detector::renew`].
         renew(addr: Addr, bytes: u64) = Op::Alloc { addr, elem: 1, len: bytes }, Site(0);
-        /// See [`engine::Detector::atomic`].
-        atomic(addr: Addr, size: u32, op: AtomicOp, site: Site) = atomic_op(addr, size, op), site;
         /// See [`engine::Detector::sync`].
         sync(op: SyncOp) = sync_op(op), Site(0);
+    }
+
+    /// See [`engine::Detector::bracket`].
+    pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        let log = self.log.lock();
+        Bracket {
+            log: Some(log),
+            ..self.inner.bracket(addr)
+        }
+    }
+
+    /// See [`engine::Detector::bracketed`].
+    pub fn bracketed(
+        &self,
+        thread: &mut Recorded,
+        bracket: &mut Bracket<'_>,
+        size: u32,
+        op: AtomicOp,
+        site: Site,
+    ) {
+        let event = atomic_op(bracket.of.addr(), size, op);
+        if let Some(log) = &mut bracket.log {
+            log.event(thread.tid, event, site);
+        }
+        self.inner
+            .bracketed(&mut thread.inner, bracket, size, op, site);
     }
 
     /// See [`engine::Detector::free`].

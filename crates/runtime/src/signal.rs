@@ -98,7 +98,7 @@ fn from_outside(signal: c_int, code: c_int) -> bool {
 
 extern "C" fn front(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let own = tls::own();
-    let inside = own.depth.load(Ordering::Relaxed);
+    let mut inside = own.depth.load(Ordering::Relaxed);
     // SAFETY: the kernel's structure, alive until we return.
     let details = unsafe { *info };
     if inside != 0 && from_outside(signal, details.si_code) {
@@ -115,7 +115,9 @@ extern "C" fn front(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     // SAFETY: the thread's own.
     let saved_errno = unsafe { *errno() };
     if inside != 0 {
-        atomic::abandon(own);
+        if atomic::abandon(own) {
+            inside = 0;
+        }
         own.depth.store(0, Ordering::Relaxed);
     }
     run(signal, info, context);

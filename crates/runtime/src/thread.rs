@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use engine::clock::Slot;
 use event::{Site, SyncId, Tid};
 
-use crate::analysis::{Analysis, State};
+use crate::analysis::{Analysis, Bracket, State};
 use crate::detectors::Detector;
 use crate::options::Options;
 use crate::signal::Queue;
@@ -92,6 +92,8 @@ pub struct Thread {
     pub ignore: [u32; 2],
     /// Initialisers that `pthread_once` is about to run, with their controls, innermost last.
     pub once: Vec<(usize, usize)>,
+    /// Held between the two calls of an atomic operation.
+    pub bracket: Option<Bracket<'static>>,
     /// Signals that arrived while the thread was in the runtime.
     pub signals: Queue,
 }
@@ -106,6 +108,7 @@ impl Thread {
             held: Held::default(),
             ignore: [0; 2],
             once: Vec::new(),
+            bracket: None,
             signals: Queue::default(),
         })
     }

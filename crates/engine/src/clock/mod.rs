@@ -7,13 +7,15 @@
 //! now on if and only if the access is the thread's own or its clock holds at least `time` for `slot`.
 
 mod published;
+mod recorded;
 mod slots;
 mod thread;
 mod vector;
 mod versions;
 
-pub(crate) use published::Copied;
+pub(crate) use published::{Copied, Release};
 pub use published::{Published, Snapshot};
+pub(crate) use recorded::Stands;
 pub use slots::{Limits, Slots};
 pub use thread::ThreadClock;
 pub use vector::Clock;

@@ -75,6 +75,15 @@ pub(crate) enum Copied {
     Joined,
 }
 
+/// What a release does to what was released before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Release {
+    /// Nobody acquires that any more: a store.
+    Replace,
+    /// Whoever acquires gets both.
+    Add,
+}
+
 /// The clock of a sync object: everything that was released into it.
 #[derive(Clone, Debug, Default)]
 pub struct Published {
@@ -97,6 +106,42 @@ impl Published {
     pub fn replace(&mut self, snapshot: Snapshot) {
         self.stamp = Some(snapshot.stamp());
         self.clock = snapshot.past;
+    }
+
+    /// Does it hold nothing but what the thread in `slot`, or one before it there, knew and did once?
+    #[inline]
+    pub(crate) fn is_of(&self, slot: Slot) -> bool {
+        self.stamp.is_some_and(|stamp| stamp.slot == slot)
+    }
+
+    /// Does it hold a snapshot of the thread in `slot`, made when that knew `past` of the others?
+    #[inline]
+    pub(super) fn shares(&self, past: &Clock, slot: Slot) -> bool {
+        self.is_of(slot) && self.clock.shares(past)
+    }
+
+    /// The snapshot of the same thread at a later time, with the same knowledge of others.
+    #[inline]
+    pub(super) fn advance(&mut self, time: Time) {
+        if let Some(stamp) = &mut self.stamp {
+            debug_assert!(stamp.time <= time && stamp.version.is_none());
+            stamp.time = time;
+        }
+    }
+
+    /// Does it hold exactly this?
+    pub(super) fn is(&self, snapshot: &Snapshot) -> bool {
+        self.stamp == Some(snapshot.stamp()) && self.clock.shares(&snapshot.past)
+    }
+
+    pub(crate) fn release(&mut self, snapshot: Snapshot, how: Release) -> Copied {
+        match how {
+            Release::Replace => {
+                self.replace(snapshot);
+                Copied::Shared
+            }
+            Release::Add => self.accumulate(snapshot),
+        }
     }
 
     /// Adds `snapshot` to what was released before.

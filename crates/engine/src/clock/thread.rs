@@ -2,10 +2,13 @@
 
 use alloc::boxed::Box;
 
-use event::{Site, Tid};
+use event::{Addr, Site, Tid};
 
+use super::recorded::{Recorded, Stands};
 use super::versions::Joined;
-use super::{Clock, Copied, Published, Slot, Slots, Snapshot, Time, VersionCounts, Versions};
+use super::{
+    Clock, Copied, Published, Release, Slot, Slots, Snapshot, Time, VersionCounts, Versions,
+};
 use crate::shadow::Epoch;
 use crate::sites::SiteCache;
 
@@ -30,6 +33,9 @@ pub struct ThreadClock {
     past: Clock,
     /// How often `past` has changed.
     knowledge: u64,
+    /// Which stretch of its execution this is, see `recorded`.
+    stretch: u64,
+    recorded: Recorded,
     /// What the last releasing fence published.
     pub(crate) fence: Option<Snapshot>,
     /// What relaxed loads read, for the next acquiring fence.
@@ -59,6 +65,8 @@ impl ThreadClock {
             ended: false,
             past,
             knowledge: 0,
+            stretch: 0,
+            recorded: Recorded::new(),
             fence: None,
             pending: Published::new(),
             versions: received.map(|received| Box::new(Versions::new(version, received))),
@@ -163,11 +171,73 @@ impl ThreadClock {
         }
     }
 
+    /// Does an earlier atomic access stand for one to these bytes? Never with versions: time stands still there, and stretches
+    /// do not tell who knows what.
+    #[inline]
+    pub(crate) fn stands(&self, addr: Addr, size: u32, write: bool) -> Stands {
+        if self.versions.is_some() {
+            return Stands::No;
+        }
+        self.recorded.stands(addr, size, write, self.stretch)
+    }
+
+    /// An atomic access to these bytes was recorded.
+    pub(crate) fn recorded(&mut self, addr: Addr, size: u32, write: bool) {
+        self.recorded.note(addr, size, write, self.stretch);
+    }
+
+    /// The thread got memory or gave some back: what it recorded there is gone.
+    pub(crate) fn renewed_memory(&mut self) {
+        self.stretch += 1;
+    }
+
+    /// As [`ThreadClock::release`], into the atomic object at `addr`.
+    #[inline]
+    pub(crate) fn release_at(
+        &mut self,
+        addr: Addr,
+        slots: &Slots,
+        into: &mut Published,
+        how: Release,
+    ) {
+        let before = self.stretch;
+        self.release(slots, into, how);
+        self.recorded.released(addr, before, self.stretch);
+    }
+
+    /// Publishes into a sync object. If the object holds what the thread released last and the thread has learned nothing since, that takes
+    /// constant time and touches no clock.
+    #[inline]
+    pub(crate) fn release(&mut self, slots: &Slots, into: &mut Published, how: Release) {
+        if self.versions.is_none() && !self.ended && into.shares(&self.past, self.slot) {
+            self.stretch += 1;
+            self.complete();
+            into.advance(self.time);
+            if self.time.0 >= slots.limits().time {
+                self.renew(slots);
+            }
+            return;
+        }
+        let snapshot = self.publish(slots);
+        self.copied(into.release(snapshot, how));
+    }
+
+    /// What a relaxed write publishes after a releasing fence.
+    pub(crate) fn release_fence(&mut self, into: &mut Published, how: Release) {
+        if let Some(fence) = &self.fence
+            && !into.is(fence)
+        {
+            let copied = into.release(fence.clone(), how);
+            self.copied(copied);
+        }
+    }
+
     /// Ends the current epoch, if it is worth it, and hands out all that the thread knows and did.
     pub(crate) fn publish(&mut self, slots: &Slots) -> Snapshot {
         if self.ended {
             self.renew(slots);
         }
+        self.stretch += 1;
         self.complete();
         let snapshot = self.snapshot();
         if self.time.0 >= slots.limits().time
@@ -191,7 +261,16 @@ impl ThreadClock {
     }
 
     /// Learns what `published` holds.
+    #[inline]
     pub(crate) fn learn(&mut self, published: &Published) {
+        // The most common case of all.
+        if self.versions.is_none() && published.is_of(self.slot) {
+            return;
+        }
+        self.join(published);
+    }
+
+    fn join(&mut self, published: &Published) {
         let Some(versions) = &mut self.versions else {
             let news = published.teach(&mut self.past, self.slot);
             self.learned |= news;

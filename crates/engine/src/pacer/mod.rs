@@ -34,6 +34,7 @@ use crate::atomic_bytes::{AtomicBytes, hull};
 use crate::clock::Limits;
 use crate::detector::{Access, AtomicOp, Counters, Detector, Hint, Sink, SyncOp};
 use crate::precise::{FastTrack, PreciseThread};
+use crate::sync::Bracket;
 use event::{AccessKind, Addr, Elements, Site, Tid};
 use periods::Periods;
 
@@ -198,10 +199,14 @@ impl Detector for Pacer {
         self.overwrite(addr, bytes);
     }
 
-    fn atomic(
+    fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        self.inner.bracket(addr)
+    }
+
+    fn bracketed(
         &self,
         thread: &mut PacerThread,
-        addr: Addr,
+        bracket: &mut Bracket<'_>,
         size: u32,
         op: AtomicOp,
         site: Site,
@@ -210,13 +215,13 @@ impl Detector for Pacer {
         let kind = match op {
             AtomicOp::Load(_) => AccessKind::Read,
             AtomicOp::Store(_) | AtomicOp::Rmw(_) => {
-                self.atomic.mark(addr, size);
+                self.atomic.mark(bracket.addr(), size);
                 AccessKind::Write
             }
         };
         self.access_step(thread, kind);
         self.inner
-            .atomic(&mut thread.inner, addr, size, op, site, races);
+            .bracketed(&mut thread.inner, bracket, size, op, site, races);
     }
 
     fn sync(&self, thread: &mut PacerThread, op: SyncOp, races: Sink<'_>) {

@@ -69,6 +69,7 @@ pub use trie::Trie;
 
 use crate::atomic_bytes::{AtomicBytes, hull};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Sink, SyncOp};
+use crate::sync::Bracket;
 use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 use generations::Generations;
 
@@ -322,10 +323,14 @@ impl<D: Detector, R: Redundancy> Detector for Rex<D, R> {
         self.inner.free(&mut thread.inner, addr, bytes, site, races);
     }
 
-    fn atomic(
+    fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        self.inner.bracket(addr)
+    }
+
+    fn bracketed(
         &self,
         thread: &mut Self::Thread,
-        addr: Addr,
+        bracket: &mut Bracket<'_>,
         size: u32,
         op: AtomicOp,
         site: Site,
@@ -337,10 +342,10 @@ impl<D: Detector, R: Redundancy> Detector for Rex<D, R> {
             AtomicOp::Rmw(order) => order.releases(),
         };
         if !matches!(op, AtomicOp::Load(_)) {
-            self.atomic.mark(addr, size);
+            self.atomic.mark(bracket.addr(), size);
         }
         self.inner
-            .atomic(&mut thread.inner, addr, size, op, site, races);
+            .bracketed(&mut thread.inner, bracket, size, op, site, races);
         self.rule.step(&mut thread.own, Step::Atomic { releases });
     }
 

@@ -36,6 +36,8 @@ rules! {
     AtomicRead,
     /// An atomic store or read-modify-write.
     AtomicWrite,
+    /// An atomic access that an earlier one of the thread stands for.
+    AtomicRepeated,
 }
 
 impl RuleName {

@@ -14,8 +14,8 @@ use super::{BitSet, Labels, Strided};
 use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
-use crate::shadow::{Epoch, FastTrackRule, Location, Span};
-use crate::sync::HappensBefore;
+use crate::shadow::{Epoch, FastTrackRule, Location, RuleName, Span};
+use crate::sync::{Bracket, HappensBefore};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -366,6 +366,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         races: Sink<'_>,
     ) {
         self.still(thread, races);
+        thread.base.clock.renewed_memory();
         let old = self.arrays.superseded(&bytes);
         if old
             .iter()
@@ -506,6 +507,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
     }
 
     fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>) {
+        thread.base.clock.renewed_memory();
         let bytes = addr.0..addr.0.saturating_add(bytes);
         let whole = match self.arrays.owner(addr.0) {
             Owner::Array(id, all, end) if all == bytes && end == all.end => Some(id),
@@ -524,10 +526,14 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         }
     }
 
-    fn atomic(
+    fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        self.order.bracket(addr)
+    }
+
+    fn bracketed(
         &self,
         thread: &mut Self::Thread,
-        addr: Addr,
+        bracket: &mut Bracket<'_>,
         size: u32,
         op: AtomicOp,
         site: Site,
@@ -536,16 +542,24 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         if synchronises(op) {
             self.flush(thread, races);
         }
-        self.order.atomic_read(&mut thread.base.clock, addr, op);
+        let addr = bracket.addr();
+        let clock = &mut thread.base.clock;
+        let repeated = self.order.atomic_read(clock, bracket, size, op);
         let kind = match op {
             AtomicOp::Load(_) => AccessKind::Read,
             AtomicOp::Store(_) | AtomicOp::Rmw(_) => AccessKind::Write,
         };
-        let manner = Manner { kind, atomic: true };
-        let end = addr.0.saturating_add(u64::from(size));
-        self.touch(thread, addr.0..end, manner, site, races);
-        self.order
-            .atomic_write(&mut thread.base.clock, addr, size, op);
+        if repeated {
+            thread.base.counts.add(RuleName::AtomicRepeated);
+        } else {
+            let manner = Manner { kind, atomic: true };
+            let end = addr.0.saturating_add(u64::from(size));
+            self.touch(thread, addr.0..end, manner, site, races);
+            let write = kind == AccessKind::Write;
+            thread.base.clock.recorded(addr, size, write);
+        }
+        let clock = &mut thread.base.clock;
+        self.order.atomic_write(clock, bracket, size, op);
     }
 
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>) {

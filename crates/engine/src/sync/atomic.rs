@@ -7,8 +7,8 @@
 
 use event::{Addr, FenceOrder};
 
-use super::HappensBefore;
-use crate::clock::{Copied, Published, ThreadClock};
+use super::{Bracket, HappensBefore};
+use crate::clock::{Published, Release, Stands, ThreadClock};
 use crate::detector::AtomicOp;
 
 /// The writes to an address since it was last overwritten.
@@ -18,52 +18,114 @@ pub(super) struct AtomicObject {
     released: Published,
     /// How many bytes the largest write had. If any of them is overwritten otherwise, the object is no more.
     size: u32,
+    /// Has nobody but the thread that released last read the object since?
+    untaken: bool,
+}
+
+/// What an atomic operation does, as far as its order goes.
+#[derive(Clone, Copy, Debug)]
+struct Effect {
+    reads: bool,
+    writes: bool,
+    acquires: bool,
+    releases: bool,
+}
+
+impl Effect {
+    #[inline]
+    const fn of(op: AtomicOp) -> Effect {
+        match op {
+            AtomicOp::Load(order) => Effect {
+                reads: true,
+                writes: false,
+                acquires: order.acquires(),
+                releases: false,
+            },
+            AtomicOp::Store(order) => Effect {
+                reads: false,
+                writes: true,
+                acquires: false,
+                releases: order.releases(),
+            },
+            AtomicOp::Rmw(order) => Effect {
+                reads: true,
+                writes: true,
+                acquires: order.acquires(),
+                releases: order.releases(),
+            },
+        }
+    }
 }
 
 impl HappensBefore {
+    /// The bracket of atomic operations on `addr`. Not to be asked for by who has one.
+    #[inline]
+    pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        self.table.bracket(addr)
+    }
+
     /// The reading half of an atomic operation, to be called before its access is checked: the operation itself
-    /// happens after what it acquires.
-    pub fn atomic_read(&self, thread: &mut ThreadClock, addr: Addr, op: AtomicOp) {
-        let acquires = match op {
-            AtomicOp::Load(order) => order.acquires(),
-            AtomicOp::Rmw(order) => order.acquires(),
-            AtomicOp::Store(_) => return,
-        };
-        self.table.atomic(addr, |object| {
-            if acquires {
-                thread.learn(&object.released);
-            } else if !thread.knows(&object.released) {
-                thread.pending.merge(&object.released);
+    /// happens after what it acquires. True if the access needs no check: an earlier one of the thread stands for it.
+    pub fn atomic_read(
+        &self,
+        thread: &mut ThreadClock,
+        bracket: &mut Bracket<'_>,
+        size: u32,
+        op: AtomicOp,
+    ) -> bool {
+        let effect = Effect::of(op);
+        let mut untaken = false;
+        if let Some(object) = bracket.find() {
+            if object.released.is_of(thread.slot()) {
+                untaken = object.untaken;
+            } else if effect.reads {
+                object.untaken = false;
+                if effect.acquires {
+                    thread.learn(&object.released);
+                } else if !thread.knows(&object.released) {
+                    thread.pending.merge(&object.released);
+                }
             }
-        });
+        }
+        match thread.stands(bracket.addr(), size, effect.writes) {
+            Stands::No => false,
+            Stands::IfUntaken => effect.releases && untaken,
+            Stands::Yes => true,
+        }
     }
 
     /// The writing half of an atomic operation, to be called after its access is recorded: the access
     /// is part of what it releases.
-    pub fn atomic_write(&self, thread: &mut ThreadClock, addr: Addr, size: u32, op: AtomicOp) {
-        let (releases, replaces) = match op {
-            AtomicOp::Load(_) => return,
-            AtomicOp::Store(order) => (order.releases(), true),
-            AtomicOp::Rmw(order) => (order.releases(), false),
-        };
-        let snapshot = if releases {
-            Some(thread.publish(&self.slots))
+    pub fn atomic_write(
+        &self,
+        thread: &mut ThreadClock,
+        bracket: &mut Bracket<'_>,
+        size: u32,
+        op: AtomicOp,
+    ) {
+        let effect = Effect::of(op);
+        if !effect.writes {
+            return;
+        }
+        let how = if effect.reads {
+            Release::Add
         } else {
-            thread.fence.clone()
+            Release::Replace
         };
-        self.table.note_size(size);
-        self.table.atomic_mut(addr, |object| {
-            object.size = object.size.max(size);
-            match (snapshot, replaces) {
-                (Some(snapshot), true) => {
-                    object.released.replace(snapshot);
-                    thread.copied(Copied::Shared);
-                }
-                (Some(snapshot), false) => thread.copied(object.released.accumulate(snapshot)),
-                (None, true) => object.released = Published::new(),
-                (None, false) => {}
-            }
-        });
+        let addr = bracket.addr();
+        let object = bracket.object();
+        if object.size < size {
+            object.size = size;
+            self.table.note_size(size);
+        }
+        if effect.releases {
+            thread.release_at(addr, &self.slots, &mut object.released, how);
+            object.untaken = true;
+        } else if thread.fence.is_some() {
+            thread.release_fence(&mut object.released, how);
+        } else if how == Release::Replace && !object.released.is_empty() {
+            object.released = Published::new();
+        }
     }
 
     pub(super) fn fence(&self, thread: &mut ThreadClock, order: FenceOrder) {

@@ -9,8 +9,9 @@ mod table;
 
 use event::{SyncId, Tid};
 
-use crate::clock::{Clock, Limits, Published, Slots, ThreadClock};
+use crate::clock::{Clock, Limits, Published, Release, Slots, ThreadClock};
 use crate::detector::SyncOp;
+pub use table::Bracket;
 use table::Table;
 
 /// The order of all events so far.
@@ -83,33 +84,23 @@ impl HappensBefore {
                 thread.learn(&l.read_released);
             }),
             SyncOp::ReadAcquire(lock) => self.table.lock(lock, |l| thread.learn(&l.released)),
-            SyncOp::Release(lock) => {
-                let snapshot = thread.publish(&self.slots);
-                self.table.lock(lock, |l| {
-                    thread.copied(l.released.accumulate(snapshot));
-                    // Whoever acquires learns the readers' part from here too, then.
-                    if thread.knows(&l.read_released) {
-                        l.read_released = Published::new();
-                    }
-                });
-            }
-            SyncOp::ReadRelease(lock) => {
-                let snapshot = thread.publish(&self.slots);
-                self.table.lock(lock, |l| {
-                    thread.copied(l.read_released.accumulate(snapshot));
-                });
-            }
-            SyncOp::VolatileWrite(id) => {
-                let snapshot = thread.publish(&self.slots);
-                self.table
-                    .volatile(id, |v| thread.copied(v.accumulate(snapshot)));
-            }
+            SyncOp::Release(lock) => self.table.lock(lock, |l| {
+                thread.release(&self.slots, &mut l.released, Release::Add);
+                // Whoever acquires learns the readers' part from here too, then.
+                if !l.read_released.is_empty() && thread.knows(&l.read_released) {
+                    l.read_released = Published::new();
+                }
+            }),
+            SyncOp::ReadRelease(lock) => self.table.lock(lock, |l| {
+                thread.release(&self.slots, &mut l.read_released, Release::Add);
+            }),
+            SyncOp::VolatileWrite(id) => self.table.volatile(id, |v| {
+                thread.release(&self.slots, v, Release::Add);
+            }),
             SyncOp::VolatileRead(id) => self.table.volatile(id, |v| thread.learn(v)),
-            SyncOp::Send(id) => {
-                let snapshot = thread.publish(&self.slots);
-                self.table
-                    .channel(id, |c| thread.copied(c.accumulate(snapshot)));
-            }
+            SyncOp::Send(id) => self.table.channel(id, |c| {
+                thread.release(&self.slots, c, Release::Add);
+            }),
             SyncOp::Receive(id) => self.table.channel(id, |c| thread.learn(c)),
             SyncOp::Arrive(id) => {
                 let snapshot = thread.publish(&self.slots);

@@ -1,17 +1,84 @@
 //! Where the sync objects are.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
 
 use event::{Addr, SyncId};
 use hashbrown::HashMap;
+use once_cell::race::OnceBox;
 use rustc_hash::FxBuildHasher;
 
 use super::atomic::AtomicObject;
 use super::barrier::Barrier;
 use crate::clock::Published;
-use crate::lock::{AtomicU32, Lock, Ordering};
+use crate::lock::{AtomicU32, Guard, Lock, Ordering};
 
 type Map<T> = HashMap<u64, T, FxBuildHasher>;
+
+/// A map whose last used entries are at hand: a program uses few objects at a time, and then often.
+#[derive(Debug)]
+pub(super) struct Handy<T> {
+    /// Of keys that lie side by side, as two words do that share a bracket, both.
+    recent: [Option<(u64, T)>; 2],
+    others: Map<T>,
+}
+
+impl<T> Default for Handy<T> {
+    fn default() -> Handy<T> {
+        Handy {
+            recent: [None, None],
+            others: Map::default(),
+        }
+    }
+}
+
+const fn way(key: u64) -> usize {
+    (key >> 3) as usize % 2
+}
+
+impl<T: Default> Handy<T> {
+    #[inline]
+    fn has(&self, key: u64) -> bool {
+        let recent = self.recent[way(key)].as_ref();
+        recent.is_some_and(|(recent, _)| *recent == key)
+    }
+
+    #[inline]
+    fn find(&mut self, key: u64) -> Option<&mut T> {
+        if !self.has(key) {
+            let found = self.others.remove(&key)?;
+            self.bring(key, found);
+        }
+        self.recent[way(key)].as_mut().map(|(_, value)| value)
+    }
+
+    /// The entry of `key`, made if there is none.
+    #[inline]
+    fn entry(&mut self, key: u64) -> &mut T {
+        if !self.has(key) {
+            let found = self.others.remove(&key).unwrap_or_default();
+            self.bring(key, found);
+        }
+        let recent = &mut self.recent[way(key)];
+        &mut recent.get_or_insert_with(|| (key, T::default())).1
+    }
+
+    #[cold]
+    fn bring(&mut self, key: u64, value: T) {
+        if let Some((key, value)) = self.recent[way(key)].replace((key, value)) {
+            self.others.insert(key, value);
+        }
+    }
+
+    fn remove(&mut self, key: u64) {
+        if self.has(key) {
+            self.recent[way(key)] = None;
+        } else {
+            self.others.remove(&key);
+        }
+    }
+}
 
 /// A lock that several readers can hold together.
 #[derive(Debug, Default)]
@@ -24,27 +91,92 @@ pub(super) struct RwLock {
 
 #[derive(Debug, Default)]
 struct Shard {
-    locks: Map<RwLock>,
+    locks: Handy<RwLock>,
     volatiles: Map<Published>,
     channels: Map<Published>,
     barriers: Map<Barrier>,
-    atomics: Map<AtomicObject>,
 }
 
-const SHARDS: usize = 256;
+/// The atomic objects of some addresses.
+type AtomicShard = Handy<AtomicObject>;
+
+const GROUPS: usize = 32;
+const GROUP: usize = 32;
+
+/// Things that are locked one at a time, each found by the hash of its name. They come into being in groups, when first asked for.
+struct Shards<T> {
+    groups: [OnceBox<Vec<Lock<T>>>; GROUPS],
+}
+
+impl<T: Default> Shards<T> {
+    const fn new() -> Shards<T> {
+        Shards {
+            groups: [const { OnceBox::new() }; GROUPS],
+        }
+    }
+
+    #[inline]
+    fn lock(&self, key: u64) -> Guard<'_, T> {
+        // Not the bits that the maps within a shard tell their keys apart by.
+        let hash = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize;
+        let group = self.groups[hash / GROUP % GROUPS].get_or_init(|| {
+            let mut group = Vec::new();
+            group.resize_with(GROUP, Lock::default);
+            Box::new(group)
+        });
+        group[hash % GROUP].lock()
+    }
+}
+
+impl<T> fmt::Debug for Shards<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shards { .. }")
+    }
+}
 
 /// All sync objects, in shards that are locked one at a time. An object begins empty when it is first named.
 #[derive(Debug)]
 pub(super) struct Table {
-    shards: Box<[Lock<Shard>]>,
+    shards: Shards<Shard>,
+    atomics: Shards<AtomicShard>,
     /// Size in bytes of the largest atomic object so far: how far before a byte one can begin that covers it.
     largest: AtomicU32,
+}
+
+/// The atomic objects around an address, held: operations on these bytes wait until it is dropped.
+///
+/// A program's atomic operation and what the detector makes of it must be one step, or the value read and the clock taken would not
+/// belong together. So whoever presents such an operation holds its bracket from before the operation to after the event.
+#[derive(Debug)]
+pub struct Bracket<'a> {
+    addr: Addr,
+    shard: Guard<'a, AtomicShard>,
+}
+
+impl Bracket<'_> {
+    /// The first byte of the operations that it is for.
+    pub fn addr(&self) -> Addr {
+        self.addr
+    }
+
+    /// The object there, if something was stored there.
+    #[inline]
+    pub(super) fn find(&mut self) -> Option<&mut AtomicObject> {
+        self.shard.find(self.addr.0)
+    }
+
+    /// The object there, made if there is none.
+    #[inline]
+    pub(super) fn object(&mut self) -> &mut AtomicObject {
+        self.shard.entry(self.addr.0)
+    }
 }
 
 impl Table {
     pub(super) fn new() -> Table {
         Table {
-            shards: (0..SHARDS).map(|_| Lock::default()).collect(),
+            shards: Shards::new(),
+            atomics: Shards::new(),
             largest: AtomicU32::new(8),
         }
     }
@@ -59,14 +191,12 @@ impl Table {
         self.largest.load(Ordering::Relaxed)
     }
 
-    fn shard(&self, key: u64) -> crate::lock::Guard<'_, Shard> {
-        // Not the bits that the maps within the shard tell their keys apart by.
-        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-        self.shards[hash as usize % SHARDS].lock()
+    fn shard(&self, key: u64) -> Guard<'_, Shard> {
+        self.shards.lock(key)
     }
 
     pub(super) fn lock(&self, id: SyncId, f: impl FnOnce(&mut RwLock)) {
-        f(self.shard(id.0).locks.entry(id.0).or_default());
+        f(self.shard(id.0).locks.entry(id.0));
     }
 
     pub(super) fn volatile(&self, id: SyncId, f: impl FnOnce(&mut Published)) {
@@ -81,31 +211,50 @@ impl Table {
         f(self.shard(id.0).barriers.entry(id.0).or_default());
     }
 
-    /// The atomic object at `addr`, if something was stored there.
-    pub(super) fn atomic(&self, addr: Addr, f: impl FnOnce(&AtomicObject)) {
-        if let Some(object) = self.shard(addr.0).atomics.get(&addr.0) {
-            f(object);
+    /// Operations that overlap meet: of the widest, 16 bytes, all are in one shard.
+    #[inline]
+    pub(super) fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        Bracket {
+            addr,
+            shard: self.atomics.lock(addr.0 >> 4),
         }
-    }
-
-    /// The atomic object at `addr`, made if there is none.
-    pub(super) fn atomic_mut(&self, addr: Addr, f: impl FnOnce(&mut AtomicObject)) {
-        f(self.shard(addr.0).atomics.entry(addr.0).or_default());
     }
 
     /// Removes the atomic object at `addr` if `doomed` says so.
     pub(super) fn remove_atomic_if(&self, addr: Addr, doomed: impl FnOnce(&AtomicObject) -> bool) {
-        let mut shard = self.shard(addr.0);
-        if shard.atomics.get(&addr.0).is_some_and(doomed) {
-            shard.atomics.remove(&addr.0);
+        let mut bracket = self.bracket(addr);
+        if bracket.find().is_some_and(|object| doomed(object)) {
+            bracket.shard.remove(addr.0);
         }
     }
 
     pub(super) fn forget(&self, id: SyncId) {
         let mut shard = self.shard(id.0);
-        shard.locks.remove(&id.0);
+        shard.locks.remove(id.0);
         shard.volatiles.remove(&id.0);
         shard.channels.remove(&id.0);
         shard.barriers.remove(&id.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Handy;
+
+    #[test]
+    fn every_entry_is_found_again() {
+        let mut map: Handy<u64> = Handy::default();
+        assert!(map.find(1).is_none());
+        for key in [1, 2, 3, 8, 2, 1] {
+            *map.entry(key) += key;
+        }
+        for key in [3, 8, 2, 1, 1] {
+            let times = if key == 3 || key == 8 { 1 } else { 2 };
+            assert_eq!(map.find(key).copied(), Some(times * key));
+        }
+        map.remove(1);
+        map.remove(3);
+        assert!(map.find(1).is_none() && map.find(3).is_none());
+        assert_eq!(map.find(2).copied(), Some(4));
     }
 }

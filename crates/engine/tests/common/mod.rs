@@ -3,6 +3,7 @@
 
 use engine::detector::{Access, AtomicOp, Counters, Detector, Hint, Race, Sink, SyncOp};
 use engine::replay::Replay;
+use engine::sync::{Bracket, HappensBefore};
 use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct Recorder {
     now: Arc<AtomicUsize>,
     kept: Arc<Mutex<Vec<usize>>>,
+    order: Arc<HappensBefore>,
 }
 
 impl Recorder {
@@ -49,7 +51,19 @@ impl Detector for Recorder {
     }
     fn alloc(&self, _: &mut Nobody, _: Addr, _: u8, _: u64, _: Site, _: Sink<'_>) {}
     fn free(&self, _: &mut Nobody, _: Addr, _: u64, _: Site, _: Sink<'_>) {}
-    fn atomic(&self, _: &mut Nobody, _: Addr, _: u32, _: AtomicOp, _: Site, _: Sink<'_>) {}
+    fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        self.order.bracket(addr)
+    }
+    fn bracketed(
+        &self,
+        _: &mut Nobody,
+        _: &mut Bracket<'_>,
+        _: u32,
+        _: AtomicOp,
+        _: Site,
+        _: Sink<'_>,
+    ) {
+    }
     fn sync(&self, _: &mut Nobody, _: SyncOp, _: Sink<'_>) {}
     fn hint(&self, _: &mut Nobody, _: Hint) {}
     fn exhausted(&self) -> bool {

@@ -9,7 +9,7 @@ use event::{Addr, LoadOrder, StoreOrder, SyncId};
 
 use super::sync;
 use crate::real::interceptors;
-use crate::{atomic, sys, thread};
+use crate::{sys, thread};
 
 /// Stands in for the program's initialiser: runs it, then releases what it did.
 extern "C" fn initialise() {
@@ -57,15 +57,13 @@ fn guard_event(guard: &GuardObject, op: AtomicOp, pc: usize, act: impl FnOnce() 
     let address = (&raw const *guard) as usize;
     let seen = thread::with(|thread, runtime| {
         let site = thread.site(pc);
-        atomic::bracketed(address, || {
-            if act() {
-                let at = Addr(address as u64);
-                runtime.analysis.atomic(&mut thread.state, at, 1, op, site);
-                true
-            } else {
-                false
-            }
-        })
+        let mut bracket = runtime.analysis.bracket(Addr(address as u64));
+        let acted = act();
+        if acted {
+            let state = &mut thread.state;
+            runtime.analysis.bracketed(state, &mut bracket, 1, op, site);
+        }
+        acted
     });
     seen.unwrap_or(false)
 }
