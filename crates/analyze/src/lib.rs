@@ -6,6 +6,7 @@
 //! [`show`] prints the result for people; `serde` for machines. [`conformance`] holds detectors to the oracle.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 mod bytes;
 pub mod conformance;
 pub mod detectors;

@@ -2,7 +2,8 @@
 //!
 //! Short by default; `FOOTRACE_LONG=1`, which `cargo xtask test --long` sets, runs all of it. Work is shared among the machine's cores.
 
-use analyze::conformance::{check, check_these};
+use analyze::batch::{Apart, Batch};
+use analyze::conformance::check;
 use analyze::detectors::{DETECTORS, Options, Promise};
 use oracle::r#gen::{Alphabet, exhaustive::enumerate_part, random};
 use std::sync::Mutex;
@@ -51,21 +52,29 @@ fn random_traces(count: u64, events: usize, options: &Options) {
     assert_eq!(checked, count);
 }
 
-/// One in `sample` of all traces, by their first two events.
+/// One in `sample` of all traces, by their first three events.
 fn all_traces(alphabet: &Alphabet, events: usize, sample: u64) {
-    let exact = || {
-        DETECTORS
-            .iter()
-            .filter(|entry| entry.promise == Promise::Exact)
+    let exact = DETECTORS
+        .iter()
+        .filter(|entry| entry.promise == Promise::Exact);
+    let apart = Apart {
+        bytes: 64,
+        threads: alphabet.threads,
+        locks: alphabet.locks.max(1),
     };
     let checked = share_out(|core, cores| {
         let mut result = Ok(());
+        let mut batch = Batch::new(apart);
         let visited = enumerate_part(alphabet, events, core, cores * sample, &mut |trace| {
             if result.is_ok() {
-                result = check_these(exact(), &PARTITIONS, trace);
+                batch.add(trace);
+                if batch.is_full() {
+                    result = batch.check(exact.clone(), &PARTITIONS);
+                }
             }
         });
-        result.map(|()| visited)
+        result.and_then(|()| batch.check(exact.clone(), &PARTITIONS))?;
+        Ok(visited)
     });
     println!("{checked} traces of up to {events} events");
     assert!(checked > 1000);
@@ -90,28 +99,37 @@ fn random_traces_of_5000_events() {
     random_traces(if long() { 1_000 } else { 8 }, 5_000, &Options::default());
 }
 
+/// The whole alphabet: every strided range of an array of four.
 #[test]
 fn all_traces_of_every_footprint() {
-    all_traces(&Alphabet::full(), if long() { 4 } else { 2 }, 1);
-}
-
-#[test]
-fn all_traces_of_each_kind_of_footprint() {
-    all_traces(&Alphabet::small(), if long() { 5 } else { 3 }, 1);
-}
-
-#[test]
-fn all_longer_traces() {
     if long() {
-        all_traces(&Alphabet::tiny(), 6, 1);
+        all_traces(&Alphabet::full(), 5, 1);
     } else {
-        all_traces(&Alphabet::tiny(), 4, 1);
-        all_traces(&Alphabet::tiny(), 5, 32);
+        all_traces(&Alphabet::full(), 3, 1);
+        all_traces(&Alphabet::full(), 5, 2000);
     }
 }
 
 #[test]
+fn all_traces_of_each_kind_of_footprint() {
+    let (events, sample) = if long() { (6, 1) } else { (5, 64) };
+    all_traces(&Alphabet::small(), events, sample);
+}
+
+#[test]
+fn all_longer_traces() {
+    let (events, sample) = if long() { (6, 1) } else { (5, 8) };
+    all_traces(&Alphabet::tiny(), events, sample);
+}
+
+#[test]
 fn all_traces_with_fork_and_join() {
-    let (events, sample) = if long() { (5, 1) } else { (4, 8) };
+    let (events, sample) = if long() { (6, 1) } else { (5, 32) };
     all_traces(&Alphabet::tiny().with_forks(), events, sample);
+}
+
+#[test]
+fn all_traces_with_atomics() {
+    let (events, sample) = if long() { (6, 1) } else { (5, 8) };
+    all_traces(&Alphabet::atomics(), events, sample);
 }

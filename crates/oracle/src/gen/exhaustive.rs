@@ -1,15 +1,20 @@
 //! Every well-formed trace up to a length, over a small world: some threads, some locks, one scalar, one array.
 //!
 //! Up to symmetry: threads and locks are numbered in the order of their first use, so that of all
-//! renamings of a trace one is visited.
+//! renamings of a trace one is visited. Sites are numbers of events. Nothing else is left out. The elements of the array may not be renamed: to
+//! SlimState a prefix is not what a suffix is, and a range that goes up is not one that goes down. Nor may independent events be
+//! swapped, though that changes no race: what detectors remember of an array depends on the order in which they meet its elements.
 
 use crate::wellformed::check;
-use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
+use event::{
+    AccessKind, Addr, Elements, Event, FenceOrder, LoadOrder, Op, RmwOrder, Site, StoreOrder,
+    SyncId, Tid,
+};
 
 /// The address of the scalar.
-pub const SCALAR: Addr = Addr(0x1000);
+pub const SCALAR: Addr = Addr(0x10_0000);
 /// The first byte of the array.
-pub const ARRAY: Addr = Addr(0x2000);
+pub const ARRAY: Addr = Addr(0x20_0000);
 /// Bytes in the scalar and in an element.
 pub const WORD: u8 = 8;
 /// Elements of the array.
@@ -108,6 +113,61 @@ impl Alphabet {
         }
     }
 
+    /// Plain and atomic accesses to the scalar, in each order that does something else, and fences.
+    pub fn atomics() -> Self {
+        let (addr, size) = (SCALAR, u32::from(WORD));
+        Alphabet {
+            locks: 0,
+            accesses: vec![
+                single(AccessKind::Read, addr),
+                single(AccessKind::Write, addr),
+                Op::Load {
+                    addr,
+                    size,
+                    order: LoadOrder::Relaxed,
+                },
+                Op::Load {
+                    addr,
+                    size,
+                    order: LoadOrder::Acquire,
+                },
+                Op::Store {
+                    addr,
+                    size,
+                    order: StoreOrder::Relaxed,
+                },
+                Op::Store {
+                    addr,
+                    size,
+                    order: StoreOrder::Release,
+                },
+                Op::Rmw {
+                    addr,
+                    size,
+                    order: RmwOrder::Relaxed,
+                },
+                Op::Rmw {
+                    addr,
+                    size,
+                    order: RmwOrder::Acquire,
+                },
+                Op::Rmw {
+                    addr,
+                    size,
+                    order: RmwOrder::Release,
+                },
+                Op::Rmw {
+                    addr,
+                    size,
+                    order: RmwOrder::AcqRel,
+                },
+                Op::Fence(FenceOrder::Acquire),
+                Op::Fence(FenceOrder::Release),
+            ],
+            ..Alphabet::small()
+        }
+    }
+
     /// The same with `Fork` and `Join`.
     pub fn with_forks(mut self) -> Self {
         self.forks = true;
@@ -162,8 +222,8 @@ struct Walk<'a> {
     f: &'a mut dyn FnMut(&[Event]),
 }
 
-/// The work is shared out by what the first two events are.
-const SHARED_DEPTH: usize = 2;
+/// The work is shared out by what the first three events are.
+const SHARED_DEPTH: usize = 3;
 
 impl Walk<'_> {
     /// `threads` and `locks` say how many have been used.
