@@ -7,7 +7,7 @@
 //!
 //! *Addresses* may wrap: `p + 8·i` is computed modulo 2⁶⁴, and a set of integers that contains
 //! another one does so modulo 2⁶⁴, too. So additions of 64 bits are linear whatever their flags, as long as
-//! they end in an address. *Tests* may not: `i + 1 < n` says something about integers only if the sum
+//! they end in an address or a test for equality. Other *tests* may not: `i + 1 < n` says something about integers only if the sum
 //! is one. Each expression therefore says whether it is [exact](Linear::exact): equal to its value as a signed
 //! integer. Flags (`nsw`, `inbounds`, `nusw`) make it so, and for counters also time: one that starts at a constant and
 //! moves by a small constant does not get to 2⁶³ while anybody waits. Narrow integers are linear if exact, and roots otherwise.
@@ -245,7 +245,9 @@ impl Values {
         Some(Linear { lin, exact })
     }
 
-    /// A branch's test, if it is a comparison of exact numbers.
+    /// A branch's test, if it is a comparison of exact numbers, or for equality. Numbers that are equal modulo 2⁶⁴ only
+    /// are 2⁶⁴ apart: a counter between them has run for longer than anybody waits, and of two addresses
+    /// no process has both.
     pub(super) fn test(&mut self, condition: Value) -> Option<Cond> {
         let predicate = condition.predicate()?;
         let (left, right) = (condition.operand(0)?, condition.operand(1)?);
@@ -264,8 +266,9 @@ impl Values {
         {
             return None;
         }
+        let equality = matches!(predicate, Predicate::LLVMIntEQ | Predicate::LLVMIntNE);
         let (left, right) = (self.of(left)?, self.of(right)?);
-        if !left.exact || !right.exact {
+        if !equality && !(left.exact && right.exact) {
             return None;
         }
         let (left, right) = (left.lin, right.lin);
