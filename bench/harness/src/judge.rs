@@ -79,7 +79,7 @@ mod tests {
             status: Some(ExitStatus::from_raw(code << 8)),
             seconds: 1.0,
             cpu_seconds: 1.0,
-            peak_bytes: 1,
+            peak_bytes: Some(1),
             stdout: stdout.as_bytes().to_vec(),
             stderr: String::new(),
         }

@@ -17,8 +17,8 @@ pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// Of all processors, with the processes that it waited for.
     pub(crate) cpu_seconds: f64,
-    /// Peak resident memory.
-    pub(crate) peak_bytes: u64,
+    /// Peak resident memory; `None` if the run was too short to see it.
+    pub(crate) peak_bytes: Option<u64>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
@@ -26,9 +26,10 @@ pub(crate) struct Run {
 impl Run {
     /// The line of standard error that says why it failed.
     pub(crate) fn complaint(&self) -> &str {
-        let lines = || self.stderr.lines().filter(|line| !line.trim().is_empty());
+        let lines = || self.stderr.lines().map(str::trim).filter(|l| !l.is_empty());
         lines()
-            .find(|line| line.contains("error") && !line.contains("could not compile"))
+            .find(|line| line.contains("footrace: error"))
+            .or(lines().find(|line| line.contains("error")))
             .or(lines().next_back())
             .unwrap_or("no message")
     }
@@ -39,13 +40,12 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// The kernel counts what a process used before exec(2), which is this program's memory: it says nothing about a child that
 /// stays smaller. Then the largest value that was seen while it ran is taken.
-fn peak(counted: u64, seen: u64) -> u64 {
+fn peak(counted: u64, seen: u64) -> Option<u64> {
     let own = peak_of("self").unwrap_or(0);
-    if counted > own || seen == 0 {
-        counted
-    } else {
-        seen
+    if counted > own {
+        return Some(counted);
     }
+    (seen > 0).then_some(seen)
 }
 
 /// `VmHWM` of a process, in bytes.

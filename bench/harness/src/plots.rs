@@ -71,7 +71,7 @@ fn growth(table: &Table, axis: Axis, title: &str) -> Option<String> {
                 panel(program, "peak MB", &|series| {
                     let points = series.points.iter();
                     points
-                        .map(|point| (point.x as f64, point.peak_bytes as f64 / 1e6))
+                        .filter_map(|point| Some((point.x as f64, point.peak_bytes? as f64 / 1e6)))
                         .collect()
                 }),
             ]

@@ -19,7 +19,7 @@ pub(crate) enum Axis {
 pub(crate) struct Point {
     pub(crate) x: u64,
     pub(crate) seconds: f64,
-    pub(crate) peak_bytes: u64,
+    pub(crate) peak_bytes: Option<u64>,
 }
 
 /// One line of a plot.

@@ -463,7 +463,8 @@ impl Session {
         cell.seconds.push(run.as_ref().map(|run| run.seconds));
         cell.cpu_seconds
             .push(run.as_ref().map(|run| run.cpu_seconds));
-        cell.peak_bytes.push(run.as_ref().map(|run| run.peak_bytes));
+        cell.peak_bytes
+            .push(run.as_ref().and_then(|run| run.peak_bytes));
     }
 
     /// Valgrind's tools run one thread at a time: as many at once as there are processors.

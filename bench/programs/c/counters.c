@@ -11,6 +11,9 @@ static void work(int thread) {
   long from, to;
   bench_slice(thread, bench_size, &from, &to);
   for (long i = from; i < to; i++) {
+    // Before the first acquire, so that it races even if the threads run one after the other.
+    if (seeded_race)
+      plain++; // RACE
     switch (i % 4) {
     case 0:
       atomic_fetch_add_explicit(&added, 1, memory_order_relaxed);
@@ -25,8 +28,6 @@ static void work(int thread) {
       break;
     }
     default:
-      if (seeded_race)
-        plain++; // RACE
       atomic_store_explicit(&highest, i, memory_order_release);
       (void)atomic_load_explicit(&highest, memory_order_acquire);
     }

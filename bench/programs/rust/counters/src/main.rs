@@ -17,16 +17,15 @@ fn main() -> ExitCode {
                 (&added, &exchanged, &looped, &highest, &plain);
             scope.spawn(move || {
                 for i in arguments.slice(me, arguments.size) {
+                    // Before the first acquire, so that it races even if the threads run one after the other.
+                    if SEEDED {
+                        plain.set(0, plain.get(0) + 1); // RACE
+                    }
                     match i % 4 {
                         0 => drop(added.fetch_add(1, Relaxed)),
                         1 => drop(exchanged.fetch_add(1, AcqRel)),
                         2 => drop(looped.fetch_update(Release, Relaxed, |v| Some(v + 1))),
-                        _ => {
-                            if SEEDED {
-                                plain.set(0, plain.get(0) + 1); // RACE
-                            }
-                            highest.fetch_max(i as u64, Release);
-                        }
+                        _ => drop(highest.fetch_max(i as u64, Release)),
                     }
                 }
             });
