@@ -269,6 +269,23 @@ impl Analysis {
         }
     }
 
+    /// As [`Analysis::by_word`], right after that said yes.
+    #[inline(always)]
+    pub fn by_word_still<'a>(
+        &self,
+        thread: &'a mut State,
+    ) -> Option<(&Shadow<FastTrackRule>, &'a mut PreciseThread)> {
+        match (self, thread) {
+            (Analysis::FastTrack(detector), State::FastTrack(thread)) => {
+                Some((detector.shadow(), thread))
+            }
+            (Analysis::SlimState(detector), State::SlimState(thread)) => {
+                Some(detector.by_word_still(thread))
+            }
+            _ => None,
+        }
+    }
+
     /// Nobody uses the lock, channel or barrier of that name any more; the next one there is a new one.
     pub fn forget(&self, id: SyncId) {
         match self {

@@ -67,7 +67,7 @@ fn quick_word(
     };
     runtime
         .analysis
-        .by_word(&mut thread.state, addr)
+        .by_word_still(&mut thread.state)
         .is_some_and(|(shadow, precise)| {
             shadow.access_inline(precise, location, kind, mask, number)
         })

@@ -58,7 +58,7 @@ struct Seen {
 
 const PLAIN: u32 = u32::MAX;
 const NOTHING: u16 = u16::MAX;
-const SEEN: usize = 256;
+const SEEN: usize = 512;
 const INDEX: usize = 4096;
 
 /// What the cache knows of an address.

@@ -1,6 +1,7 @@
 //! Accesses to single elements: the short way along a stream, and the long way that begins one.
 
 use super::Strided;
+use super::arrays::Owner;
 use super::buffer::Cached;
 use super::detector::{Slim, SlimThread};
 use super::footprint::Footprint;
@@ -67,6 +68,15 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         (cached == Cached::Plain).then_some((&self.memory, &mut thread.base))
     }
 
+    /// The same, for a thread that knows it already.
+    #[inline(always)]
+    pub fn by_word_still<'a>(
+        &self,
+        thread: &'a mut SlimThread<F>,
+    ) -> (&Shadow<FastTrackRule>, &'a mut PreciseThread) {
+        (&self.memory, &mut thread.base)
+    }
+
     /// A plain access at the place of `key`, for which [`Slim::take`] said no.
     pub fn access_at(
         &self,
@@ -89,7 +99,10 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             site,
         } = access;
         match thread.buffer.recall(addr.0, self.arrays.version()) {
-            Cached::Plain if addr.0 % 8 + u64::from(size) <= 8 => {
+            cached @ (Cached::Plain | Cached::Unknown)
+                if addr.0 % 8 + u64::from(size) <= 8
+                    && (cached == Cached::Plain || self.sees_plain(thread, addr)) =>
+            {
                 let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
                 return self
                     .memory
@@ -108,6 +121,23 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         if let Cached::Entry(number) = thread.buffer.recall(addr.0, self.arrays.version()) {
             self.watch(thread, key, number, access);
         }
+    }
+
+    /// Is there no array at the word of `addr`, or one whose elements are all single there? If that holds for the whole page,
+    /// the thread remembers it.
+    fn sees_plain(&self, thread: &mut SlimThread<F>, addr: Addr) -> bool {
+        let version = self.arrays.version();
+        let (plain, page) = match self.arrays.owner(addr.0) {
+            Owner::Plain(end) => (end >= (addr.0 | 7) + 1, self.arrays.is_plain(addr)),
+            Owner::Array(id, ..) => {
+                let page = self.arrays.get(id).is_plain_page(addr.0);
+                (page, page)
+            }
+        };
+        if page {
+            thread.buffer.saw_plain(addr.0, version);
+        }
+        plain
     }
 
     /// `[SS ACCESS]` for some bytes of entry `number`, if it is as simple as that.
