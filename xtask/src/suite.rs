@@ -13,6 +13,7 @@ pub(crate) fn test(extra: &[&str], chosen: &[&str]) -> Result<(), String> {
             tests.env("FOOTRACE_LONG", "1");
         }
         cargo::check(&mut tests)?;
+        loom()?;
     }
     dist::dist()?;
     if chosen.is_empty() && extra.is_empty() {
@@ -40,6 +41,14 @@ pub(crate) fn test(extra: &[&str], chosen: &[&str]) -> Result<(), String> {
         harness(&two)?;
     }
     Ok(())
+}
+
+/// The engine's locks and locations on a model of the memory, in a target directory of its own: everything is built another way.
+fn loom() -> Result<(), String> {
+    let engine = ["--package", "footrace-engine", "--test", "loom"];
+    let place = ["--release", "--quiet", "--target-dir", "target/loom"];
+    let mut models = cargo::command(&[&["test"][..], &engine, &place].concat());
+    cargo::check(models.env("RUSTFLAGS", "--cfg loom"))
 }
 
 /// `cargo xtask bench`: `chosen` goes to the harness.

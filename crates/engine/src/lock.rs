@@ -41,6 +41,10 @@ pub fn set_yield(f: fn()) {
 
 /// How `spin` waits.
 #[derive(Debug)]
+#[cfg_attr(
+    loom,
+    allow(unreachable_pub, reason = "loom's locks wait in their own way")
+)]
 pub struct Relax;
 
 impl spin::RelaxStrategy for Relax {

@@ -244,6 +244,7 @@ impl<'a, R: Rule> Work<'a, R> {
         let memory = &self.shadow.memory;
         match memory.page(addr) {
             None if self.thread.clock.recording() || memory.touched(addr).is_some() => {
+                self.thread.counts.add(RuleName::PageSplit);
                 memory.split(addr)
             }
             None => {

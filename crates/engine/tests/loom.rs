@@ -2,17 +2,28 @@
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p footrace-engine --test loom --target-dir target/loom`.
 #![cfg(loom)]
 
-use engine::SyncOp;
 use engine::shadow::{Cell, Conflict, Depot, FastTrackRule, Location, Memo, Touch};
+use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
-use event::{AccessKind, Site, SyncId, Tid};
+use engine::{AtomicOp, Detector, FastTrack, Race, Sink, SyncOp};
+use event::{AccessKind, Addr, Elements, RmwOrder, Site, SyncId, Tid};
 use loom::sync::Arc;
 
 /// Every interleaving with at most two preemptions: where locks are this small, more find nothing new and take hours.
 fn model(f: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
-    builder.check(f);
+    let f = std::sync::Arc::new(f);
+    builder.check(move || {
+        let f = std::sync::Arc::clone(&f);
+        spawn(move || f()).join().unwrap();
+    });
+}
+
+/// A thread with room for the state of a detector's thread; loom's own have little.
+fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> loom::thread::JoinHandle<T> {
+    let builder = loom::thread::Builder::new().stack_size(1 << 18);
+    builder.spawn(f).unwrap()
 }
 
 struct World {
@@ -84,7 +95,7 @@ fn pair(first: [(AccessKind, u8); 2], second: [(AccessKind, u8); 2], expected: u
     model(move || {
         let (world, _main, mut a, mut b) = World::new();
         let there = Arc::clone(&world);
-        let other = loom::thread::spawn(move || {
+        let other = spawn(move || {
             first
                 .iter()
                 .enumerate()
@@ -136,7 +147,7 @@ fn shared_readers_are_met_by_a_write() {
         let (world, mut main, mut a, mut b) = World::new();
         assert_eq!(world.touch(&mut main, Read, 0xFF, 1), 0);
         let there = Arc::clone(&world);
-        let other = loom::thread::spawn(move || {
+        let other = spawn(move || {
             let found = there.touch(&mut a, Read, 0xFF, 2);
             (a, found)
         });
@@ -168,7 +179,7 @@ fn a_lock_orders() {
             found
         };
         let (there, lock) = (Arc::clone(&world), Arc::clone(&real));
-        let other = loom::thread::spawn(move || critical(&there, &mut a, &lock));
+        let other = spawn(move || critical(&there, &mut a, &lock));
         assert_eq!(critical(&world, &mut b, &real), 0);
         assert_eq!(other.join().unwrap(), 0);
     });
@@ -180,7 +191,7 @@ fn slots_are_taken_once() {
     model(|| {
         let (world, _main, mut a, mut b) = World::new();
         let there = Arc::clone(&world);
-        let other = loom::thread::spawn(move || {
+        let other = spawn(move || {
             let child = there.order.fork(&mut a.clock, Tid(3));
             (child.slot(), a.clock.slot())
         });
@@ -195,4 +206,121 @@ fn slots_are_taken_once() {
             Tid(3)
         );
     });
+}
+
+/// What two threads that nothing orders find together, each doing one thing to a detector. `before` is done by their parent: tables that grow
+/// without a lock are no part of the model, so they must be there.
+fn detector<D: Detector + 'static>(
+    make: fn() -> D,
+    before: Act<D>,
+    [first, second]: [Act<D>; 2],
+    expected: &'static [std::ops::Range<u64>],
+) {
+    model(move || {
+        let world = Arc::new(make());
+        let none: Sink<'_> = &mut |_: &Race| ();
+        let mut main = world.root(Tid(0));
+        let (base, elem, len) = (Addr(BLOCK), 8, 64);
+        world.alloc(&mut main, base, elem, len, Site(1), none);
+        before(&world, &mut main, none);
+        let mut a = world.fork(&mut main, Tid(1), none);
+        let mut b = world.fork(&mut main, Tid(2), none);
+        let run = |world: &D, me: &mut D::Thread, act: Act<D>| {
+            let mut found = Vec::new();
+            let sink: Sink<'_> = &mut |race: &Race| found.push((race.addr.0, race.size));
+            act(world, me, sink);
+            world.end(me, sink);
+            found
+        };
+        let there = Arc::clone(&world);
+        let other = spawn(move || run(&there, &mut a, first));
+        let mut found = run(&world, &mut b, second);
+        found.extend(other.join().unwrap());
+        let mut bytes: Vec<u64> = found
+            .into_iter()
+            .flat_map(|(addr, size)| addr - BLOCK..addr - BLOCK + u64::from(size))
+            .collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        assert!(bytes.into_iter().eq(expected.iter().cloned().flatten()));
+    });
+}
+
+/// What a thread does to a detector.
+type Act<D> = fn(&D, &mut <D as Detector>::Thread, Sink<'_>);
+
+/// Where the array is.
+const BLOCK: u64 = 0x10_000;
+
+fn write_elements<D: Detector>(
+    world: &D,
+    me: &mut D::Thread,
+    (lo, hi): (u64, u64),
+    races: Sink<'_>,
+) {
+    let elements = Elements {
+        base: Addr(BLOCK),
+        elem: 8,
+        lo,
+        hi,
+        stride: 1,
+    };
+    world.range(me, Write, elements, Site(2), races);
+}
+
+fn add<D: Detector>(world: &D, me: &mut D::Thread, order: RmwOrder, races: Sink<'_>) {
+    let add = AtomicOp::Rmw(order);
+    world.atomic(me, Addr(BLOCK + 8), 8, add, Site(3), races);
+}
+
+/// A counter: additions that stand for one another, met by a plain write whenever it comes.
+#[test]
+fn atomics_are_met_by_a_plain_write() {
+    detector(
+        FastTrack::default,
+        |world, me, races| add(world, me, RmwOrder::Relaxed, races),
+        [
+            |world, me, races| {
+                add(world, me, RmwOrder::AcqRel, races);
+                add(world, me, RmwOrder::AcqRel, races);
+            },
+            |world, me, races| write_elements(world, me, (1, 2), races),
+        ],
+        &[8..16],
+    );
+}
+
+/// Two threads count: no race, whoever comes first.
+#[test]
+fn atomics_do_not_race() {
+    detector(
+        FastTrack::default,
+        |world, me, races| add(world, me, RmwOrder::Relaxed, races),
+        [
+            |world, me, races| {
+                add(world, me, RmwOrder::AcqRel, races);
+                add(world, me, RmwOrder::AcqRel, races);
+            },
+            |world, me, races| add(world, me, RmwOrder::AcqRel, races),
+        ],
+        &[],
+    );
+}
+
+/// SlimState's shadow of an array: footprints committed at the same time, each to some of its locations.
+#[test]
+fn commits_meet_in_the_locations_of_an_array() {
+    detector(
+        SlimState::default,
+        |world, me, races| {
+            write_elements(world, me, (0, 16), races);
+            world.sync(me, SyncOp::Release(SyncId(1)), races);
+            write_elements(world, me, (16, 64), races);
+        },
+        [
+            |world, me, races| write_elements(world, me, (0, 64), races),
+            |world, me, races| write_elements(world, me, (16, 64), races),
+        ],
+        &[128..512],
+    );
 }

@@ -1,5 +1,6 @@
 //! Small executions with known verdicts, for both precise detectors.
 
+use engine::shadow::RuleName;
 use engine::{Access, AtomicOp, Detector, Djit, FastTrack, Race, SyncOp};
 use event::{AccessKind, Addr, FenceOrder, LoadOrder, RmwOrder, Site, StoreOrder, SyncId, Tid};
 
@@ -289,3 +290,33 @@ verdict!(
         .r(1, 128, 4),
     128..132
 );
+
+/// A page is one location until somebody looks at a part of it, and that is counted.
+#[test]
+fn pages_are_split_once() {
+    let detector = FastTrack::default();
+    let mut me = detector.root(Tid(0));
+    let elements = event::Elements {
+        base: Addr(0x10_000),
+        elem: 8,
+        lo: 0,
+        hi: 1024,
+        stride: 1,
+    };
+    let none: engine::Sink<'_> = &mut |_: &Race| ();
+    detector.range(&mut me, AccessKind::Write, elements, Site(1), none);
+    for addr in [0x10_008, 0x10_010] {
+        let access = Access {
+            kind: AccessKind::Read,
+            addr: Addr(addr),
+            size: 8,
+            site: Site(2),
+        };
+        detector.access(&mut me, access, none);
+    }
+    let count = |rule| me.counts.get(rule);
+    assert_eq!(
+        [RuleName::WholePage, RuleName::PageSplit].map(count),
+        [2, 1]
+    );
+}

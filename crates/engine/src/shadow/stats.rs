@@ -32,6 +32,8 @@ rules! {
     Unsampled,
     /// An access to a whole page that has one location: one check for 4096 bytes, by whichever rule.
     WholePage,
+    /// A page gets a location for each of its words, at the first access that is not to all of it. There is no way back.
+    PageSplit,
     /// An atomic load.
     AtomicRead,
     /// An atomic store or read-modify-write.
