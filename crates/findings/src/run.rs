@@ -276,6 +276,8 @@ fn summary(collector: &Collector, status: ExitStatus) {
         };
         let again = if again == 0 {
             String::new()
+        } else if found.len() == 1 {
+            " (seen again)".to_owned()
         } else {
             " (some seen again)".to_owned()
         };

@@ -45,12 +45,24 @@ fn at(place: &Place) -> String {
     }
 }
 
+/// A frame a line; one that follows itself, as in a recursion, is told once with how often.
 fn stack(text: &mut String, frames: &[Frame]) {
-    for frame in frames.iter().take(FRAMES) {
-        let _ = write!(text, "\n    {}", line(frame));
+    let mut told = 0;
+    let mut rest = frames;
+    while let Some(first) = rest.first()
+        && told < FRAMES
+    {
+        let this = line(first);
+        let times = rest.iter().take_while(|frame| line(frame) == this).count();
+        let _ = write!(text, "\n    {this}");
+        if times > 1 {
+            let _ = write!(text, " ({times} times)");
+        }
+        rest = rest.get(times..).unwrap_or_default();
+        told += 1;
     }
-    if frames.len() > FRAMES {
-        let _ = write!(text, "\n    … and {} more", frames.len() - FRAMES);
+    if !rest.is_empty() {
+        let _ = write!(text, "\n    … and {} more", rest.len());
     }
 }
 
@@ -83,8 +95,8 @@ fn part(finding: &Finding, offset: u64, whole: u64) -> String {
         return format!("{text} ({} each)", bytes(all.size));
     }
     let size = u64::from(finding.bytes);
-    let element = if matches!(size, 1 | 2 | 4 | 8) && offset.is_multiple_of(size) {
-        format!(" (element {})", offset / size)
+    let element = if matches!(size, 2 | 4 | 8) && offset.is_multiple_of(size) {
+        format!(" ({size}-byte element {})", offset / size)
     } else {
         String::new()
     };
@@ -183,6 +195,12 @@ fn label(finding: &Finding, at: usize) -> String {
     )
 }
 
+/// The locks of Rust's std are atomic operations like any others: that none is known says nothing.
+fn is_rust(access: &Access) -> bool {
+    let mut places = access.stack.iter().filter_map(|frame| frame.place.as_ref());
+    places.any(|place| place.file.ends_with(".rs"))
+}
+
 fn side_note(finding: &Finding, at: usize) -> String {
     let access = &finding.accesses[at];
     let mut text = format!(
@@ -191,7 +209,9 @@ fn side_note(finding: &Finding, at: usize) -> String {
         verb(access),
         finding.thread_name(access.thread)
     );
-    if access.locks.is_empty() {
+    if access.locks.is_empty() && is_rust(access) {
+        text.push(':');
+    } else if access.locks.is_empty() {
         text.push_str(", holding no lock:");
     } else {
         let names: Vec<String> = access
@@ -291,6 +311,24 @@ fn help(finding: &Finding) -> String {
     }
 }
 
+/// Files of a toolchain or of the system: their reader did not write them.
+fn is_foreign(file: &str) -> bool {
+    ["/rustc/", "/usr/"]
+        .iter()
+        .any(|start| file.starts_with(start))
+        || file.contains("/.cargo/registry/")
+        || file.contains("/rustlib/src/")
+}
+
+/// The line to show of a stack: the innermost one of the program's own source, if there is one to be read.
+fn shown(stack: &[Frame], sources: &mut Sources) -> Option<Place> {
+    let own = stack.iter().filter_map(|frame| frame.place.as_ref());
+    let mut own = own.filter(|place| !is_foreign(&place.file));
+    let own = own.find(|place| sources.get(&place.file).is_some());
+    own.or_else(|| top(stack).and_then(|frame| frame.place.as_ref()))
+        .cloned()
+}
+
 /// The report of one finding. `color`: for a terminal.
 pub fn render(finding: &Finding, color: bool) -> String {
     let title = format!("data race on {}", what(finding));
@@ -298,7 +336,7 @@ pub fn render(finding: &Finding, color: bool) -> String {
     let places: Vec<Option<Place>> = finding
         .accesses
         .iter()
-        .map(|access| top(&access.stack).and_then(|frame| frame.place.clone()))
+        .map(|access| shown(&access.stack, &mut sources))
         .collect();
     let texts: Vec<Option<String>> = places
         .iter()
