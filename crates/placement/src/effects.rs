@@ -6,7 +6,9 @@
 
 use crate::cfg::Cfg;
 use crate::conditions::Conditions;
-use crate::ir::{BlockId, Call, Callee, Cond, Effects, Function, Instr, Kind, Program, Terminator};
+use crate::ir::{
+    BlockId, Call, Callee, Cond, Effects, Extent, Function, Instr, Kind, Program, Terminator,
+};
 use crate::lin::Lin;
 use crate::values::Values;
 
@@ -86,7 +88,7 @@ fn direct(f: &Function) -> (Effects, Vec<(usize, bool)>) {
     (own, callees)
 }
 
-/// Is there no test, made in every round, that sooner or later ends loop `l`?
+/// Is there no test, made in every round, that sooner or later ends loop `l`, and no end of memory either?
 pub(crate) fn may_be_endless(
     f: &Function,
     cfg: &Cfg,
@@ -95,6 +97,9 @@ pub(crate) fn may_be_endless(
     l: usize,
 ) -> bool {
     let this = &cfg.loops[l];
+    if walks(f, cfg, values, l, true) {
+        return false;
+    }
     !cfg.order
         .iter()
         .filter(|b| this.contains[b.index()])
@@ -128,28 +133,33 @@ fn runs_out(
     l: usize,
     stay: &Cond,
 ) -> bool {
-    let this = &cfg.loops[l];
     let Some(e) = values.expand(stay.lin()) else {
         return false;
     };
+    let k = e.coefficient(values.ghost(l));
+    is_steady(cfg, values, l, &e)
+        && match stay {
+            Cond::NonNegative(_) => k < 0,
+            Cond::Zero(_) => k != 0,
+            Cond::NonZero(_) => {
+                k != 0
+                    && (meets_zero(cfg, values, conditions, l, &e)
+                        || walks(f, cfg, values, l, false))
+            }
+        }
+}
+
+/// Does everything in `e` but the round counter stay as it is while loop `l` runs?
+fn is_steady(cfg: &Cfg, values: &Values, l: usize, e: &Lin) -> bool {
+    let this = &cfg.loops[l];
     let rounds = values.ghost(l);
-    let k = e.coefficient(rounds);
-    // Everything but the round counter must stay as it is while the loop runs.
-    let steady = e.vars().filter(|x| *x != rounds).all(|x| {
+    e.vars().filter(|x| *x != rounds).all(|x| {
         if values.is_ghost(x) {
             let of = (0..cfg.loops.len()).find(|i| values.ghost(*i) == x);
             return of.is_some_and(|i| !this.contains[cfg.loops[i].header.index()]);
         }
         cfg.def_block(x).is_some_and(|b| !this.contains[b.index()])
-    });
-    steady
-        && match stay {
-            Cond::NonNegative(_) => k < 0,
-            Cond::Zero(_) => k != 0,
-            Cond::NonZero(_) => {
-                k != 0 && (meets_zero(cfg, values, conditions, l, &e) || walks(f, cfg, values, l))
-            }
-        }
+    })
 }
 
 /// Does `e`, which moves by a fixed step each round, begin on the right side of 0 and hit it?
@@ -171,8 +181,8 @@ fn meets_zero(cfg: &Cfg, values: &Values, conditions: &Conditions, l: usize, e: 
 }
 
 /// Does every round access memory further on? Then the loop ends, well or in a crash: no memory is
-/// large enough to walk through for ever.
-fn walks(f: &Function, cfg: &Cfg, values: &Values, l: usize) -> bool {
+/// large enough to walk through for ever. With `steady`, all accesses are known to be in one line.
+fn walks(f: &Function, cfg: &Cfg, values: &Values, l: usize, steady: bool) -> bool {
     let this = &cfg.loops[l];
     let rounds = values.ghost(l);
     let every_round = |b: &&BlockId| {
@@ -180,9 +190,10 @@ fn walks(f: &Function, cfg: &Cfg, values: &Values, l: usize) -> bool {
     };
     cfg.order.iter().filter(every_round).any(|b| {
         f.blocks[b.index()].instrs.iter().any(|i| match i {
-            Instr::Access { path, .. } => {
-                let lo = values.expand(&path.lo);
-                lo.is_some_and(|lo| lo.coefficient(rounds) != 0)
+            Instr::Access { path, .. } if path.extent == Extent::One => {
+                values.expand(&path.lo).is_some_and(|lo| {
+                    lo.coefficient(rounds) != 0 && (!steady || is_steady(cfg, values, l, &lo))
+                })
             }
             _ => false,
         })

@@ -130,3 +130,73 @@ fn sizes_are_told_apart() {
         assert_eq!(placement.counts.checks, paths, "{first:?} {second:?}");
     }
 }
+
+/// A function of one block with these accesses, and the paths of its checks.
+fn straight(accesses: impl FnOnce(&mut Function, Var) -> Vec<Instr>) -> Vec<Path> {
+    let mut f = Function::default();
+    let p = f.var("p");
+    f.params = vec![p];
+    let entry = f.block(Terminator::Return(Lin::from(0)));
+    f.blocks[entry.index()].instrs = accesses(&mut f, p);
+    let placement = place(&f, &[], Options::default());
+    let checks = placement.checks.into_values().flatten();
+    checks.flat_map(|check| check.paths).collect()
+}
+
+#[test]
+fn cleared_memory_contains_its_elements() {
+    let paths = straight(|f, p| {
+        let mut cleared = write(f, Lin::from(p), 1);
+        if let Instr::Access { path, .. } = &mut cleared {
+            path.extent = Extent::Many {
+                hi: offset(p, 64),
+                stride: 1,
+            };
+        }
+        vec![
+            cleared,
+            write(f, offset(p, 8), 8),
+            write(f, offset(p, 56), 8),
+        ]
+    });
+    assert_eq!(paths.len(), 1, "{paths:?}");
+    let beyond = straight(|f, p| {
+        let mut cleared = write(f, Lin::from(p), 1);
+        if let Instr::Access { path, .. } = &mut cleared {
+            path.extent = Extent::Many {
+                hi: offset(p, 64),
+                stride: 1,
+            };
+        }
+        vec![cleared, write(f, offset(p, 60), 8)]
+    });
+    assert_eq!(beyond.len(), 2, "{beyond:?}");
+}
+
+#[test]
+fn a_structure_is_its_fields() {
+    let whole = |f: &mut Function, p| {
+        let mut access = write(f, Lin::from(p), 16);
+        if let Instr::Access { kind, .. } = &mut access {
+            *kind = Kind::Read;
+        }
+        access
+    };
+    let fields = straight(|f, p| {
+        vec![
+            write(f, Lin::from(p), 8),
+            write(f, offset(p, 8), 4),
+            write(f, offset(p, 12), 4),
+            whole(f, p),
+        ]
+    });
+    assert!(fields.iter().all(|path| path.size < 16), "{fields:?}");
+    let gap = straight(|f, p| {
+        vec![
+            write(f, Lin::from(p), 8),
+            write(f, offset(p, 12), 4),
+            whole(f, p),
+        ]
+    });
+    assert!(gap.iter().any(|path| path.size == 16), "{gap:?}");
+}
