@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 
 use event::{AccessKind, Addr, Elements, Site, Tid};
 
-use crate::clock::{Limits, ThreadClock};
+use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
     Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
@@ -123,6 +123,8 @@ struct Work<'a, R> {
     /// Made earlier than it is checked: atomic objects that it overwrote then are gone already.
     late: bool,
     site: Site,
+    /// The slot, and the site's number in it, once a word of the range needed them.
+    number: Option<(Slot, u32)>,
 }
 
 impl<'a, R: Rule> Work<'a, R> {
@@ -131,9 +133,21 @@ impl<'a, R: Rule> Work<'a, R> {
     fn word(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
         if !self.atomic && location.is_redundant(self.thread.clock.epoch(), self.kind, mask) {
             self.thread.counts.add(RuleName::same_epoch(self.kind));
-        } else {
+        } else if !self.next(location, mask) {
             self.slow(location, word, mask, races);
         }
+    }
+
+    /// One more word of a range, if the first ones have the site's number and it is as simple as that.
+    #[inline(always)]
+    fn next(&mut self, location: &Location, mask: u8) -> bool {
+        let Some((slot, number)) = self.number else {
+            return false;
+        };
+        self.thread.clock.numbering() == Some(slot)
+            && self
+                .shadow
+                .access_inline(self.thread, location, self.kind, mask, number)
     }
 
     #[inline(never)]
@@ -142,6 +156,10 @@ impl<'a, R: Rule> Work<'a, R> {
             return;
         };
         let thread = &mut *self.thread;
+        if touch.record && !touch.atomic {
+            let slot = thread.clock.numbering();
+            self.number = slot.map(|slot| (slot, touch.cell.site()));
+        }
         let touched = location.touch::<R>(
             self.shadow.depot(),
             &thread.clock,
@@ -366,6 +384,7 @@ impl<R: Rule> Shadow<R> {
             atomic: false,
             late: false,
             site,
+            number: None,
         }
     }
 

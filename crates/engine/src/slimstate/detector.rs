@@ -262,6 +262,24 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 
+    /// Does the byte-exact shadow have all of these bytes?
+    fn is_single(&self, bytes: Range<u64>) -> bool {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            at = match self.arrays.owner(at) {
+                Owner::Plain(end) => end,
+                Owner::Array(id, _, end) => {
+                    let array = self.arrays.get(id);
+                    if array.flags() != SINGLES || !array.is_single(end.min(bytes.end)) {
+                        return false;
+                    }
+                    end
+                }
+            };
+        }
+        true
+    }
+
     /// An access to bytes that have their own shadow.
     fn touch_plain(
         &self,
@@ -455,6 +473,13 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
                 return;
             }
             return self.touch(thread, first..end, manner, site, races);
+        }
+        if self.is_single(first..end) {
+            let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+            let base = &mut thread.base;
+            return self
+                .memory
+                .range(&self.order, base, kind, elements, site, races);
         }
         // One footprint, if the array has such elements; else one by one.
         if let Owner::Array(id, all, to) = self.arrays.owner(first)
