@@ -106,9 +106,14 @@ impl Session {
             .programs
             .get(program)
             .is_some_and(|p| p.group() == Group::Real);
-        let priced = matches!(column, Column::Null)
-            || matches!(column, Column::Detector(name) if name == "redcard" || name == "slimcard");
-        !(real && priced && !self.settings.explicit)
+        let priced = match column {
+            Column::Null => true,
+            Column::Detector(name) => {
+                !self.settings.explicit && (name == "redcard" || name == "slimcard")
+            }
+            _ => false,
+        };
+        !(real && priced)
     }
 
     /// A counting build is only of use to the detectors.
@@ -174,7 +179,8 @@ impl Session {
         for (p, c, column) in self.cells() {
             if !self.wants(p, &column) {
                 if let Some(cell) = self.table.cell_mut(p, c) {
-                    cell.skipped = Some("name the detectors to measure it".to_string());
+                    cell.skipped =
+                        Some("not measured, to save builds; --detectors names others".to_string());
                 }
                 continue;
             }
