@@ -14,13 +14,15 @@ pub(crate) fn describe(threads: usize, rounds: usize) -> BTreeMap<String, String
         .unwrap_or_else(|| "unknown processor".to_string());
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     facts.insert("machine".to_string(), format!("{cores} cores, {model}"));
-    for (name, program, arguments) in [
-        ("kernel", "uname", ["-r"]),
-        ("clang", "clang-22", ["--version"]),
-        ("rustc", "rustc", ["--version"]),
-        ("valgrind", "valgrind", ["--version"]),
-        ("date", "date", ["+%Y-%m-%d"]),
-    ] {
+    let asked: [(&str, &str, &[&str]); 6] = [
+        ("kernel", "uname", &["-r"]),
+        ("clang", "clang-22", &["--version"]),
+        ("rustc", "rustc", &["--version"]),
+        ("valgrind", "valgrind", &["--version"]),
+        ("footrace", "git", &["rev-parse", "--short", "HEAD"]),
+        ("date", "date", &["+%Y-%m-%d"]),
+    ];
+    for (name, program, arguments) in asked {
         let output = Command::new(program).args(arguments).output();
         let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
         let line = text.unwrap_or_default().lines().next().map(str::to_string);
