@@ -45,8 +45,8 @@ fn fresh() -> u64 {
     name(mix(NEXT.fetch_add(1, Ordering::Relaxed), 1))
 }
 
-/// More than a listening socket can have waiting.
-const RETIRED: usize = 8192;
+/// More than a listening socket has waiting, by far.
+const RETIRED: usize = 1024;
 
 /// Names in use.
 #[derive(Debug)]
