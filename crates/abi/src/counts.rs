@@ -39,7 +39,7 @@ impl Counter {
         Counter::WriteMasked,
     ];
 
-    /// For reports. An access is one that has a check of its own if every access has; a check is one call, however much it covers.
+    /// For reports. An access is one that another thread could see; a check is one call, however much it covers.
     pub const fn name(self) -> &'static str {
         match self {
             Counter::Reads => "accesses: reads",

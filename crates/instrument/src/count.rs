@@ -3,11 +3,10 @@
 //!
 //! # Contract
 //!
-//! An access counts if a check before each access would check it: the same accesses for every placement of the same program, so
-//! the ratios compare. They are found before checks are placed. A check counts once, however much it covers. Each block adds
-//! what is in it to thread-local counters, at its beginning.
-use crate::access::{Effect, Kind, effect};
-use crate::early::reasons;
+//! An access counts if another thread could see it: the same accesses for every placement of the same program, so the ratios
+//! compare. They are found before checks are placed. A check counts once, however much it covers. Each block adds what is in it
+//! to thread-local counters, at its beginning.
+use crate::access::{Kind, effect};
 use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
 use crate::skip::Rules;
 use abi::counts::{COUNTERS, Counter, SYMBOL};
@@ -35,19 +34,15 @@ impl Counts {
     /// Counts the accesses of a function. Nothing is changed yet.
     pub(crate) fn accesses(&mut self, function: Value, rules: &mut Rules) {
         for block in function.blocks() {
-            let effects: Vec<(Value, Effect)> = block
-                .instructions()
-                .into_iter()
-                .map(|instruction| (instruction, effect(self.module, instruction)))
-                .collect();
             let mut counts = [0; COUNTERS];
-            for ((_, effect), reasons) in effects.iter().zip(reasons(&effects, rules)) {
-                let accesses = effect.plain().into_iter().flatten();
-                for (access, _) in accesses.zip(reasons).filter(|(_, why)| why.is_none()) {
-                    counts[match access.kind {
+            for instruction in block.instructions() {
+                let effect = effect(self.module, instruction);
+                for access in effect.plain().into_iter().flatten() {
+                    let counter = match access.kind {
                         Kind::Read => Counter::Reads,
                         Kind::Write => Counter::Writes,
-                    } as usize] += 1;
+                    };
+                    counts[counter as usize] += u64::from(rules.memory(access).is_none());
                 }
             }
             self.accesses.push((block, counts));

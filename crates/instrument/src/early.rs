@@ -148,7 +148,7 @@ fn instrument(
 }
 
 /// For each plain access of a block's instructions, why it needs no check, if it needs none.
-pub(crate) fn reasons(effects: &[(Value, Effect)], rules: &mut Rules) -> Vec<Vec<Option<Count>>> {
+fn reasons(effects: &[(Value, Effect)], rules: &mut Rules) -> Vec<Vec<Option<Count>>> {
     let accesses = |effect: &Effect| effect.plain().cloned().unwrap_or_default();
     let mut reasons: Vec<Vec<Option<Count>>> = effects
         .iter()
