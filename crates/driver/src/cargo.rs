@@ -16,7 +16,7 @@ const USAGE: &str = "\
 usage: cargo footrace build|run|test|bench|check|clean [-ffootrace=PLACEMENT] [--footrace-stats] [--footrace-count] [cargo's arguments]
 
 Builds the program and std with race checks, and runs it, its tests or its benchmarks under Footrace.
-  -ffootrace=PLACEMENT  which checks are inserted: all, redcard or bigfoot
+  -ffootrace=PLACEMENT  which checks are inserted: bigfoot (the default), redcard or all
   --footrace-stats      print what the pass did in each link
   --footrace-count      let the program count its accesses and checks; footrace run --stats prints them";
 
@@ -209,10 +209,9 @@ fn rust_flags(compiler: &Path) -> Vec<OsString> {
 /// A flag that changes when the files that are linked into programs do, or the way they are linked: cargo, which knows nothing of
 /// that, then builds again.
 fn stamp(plan: &Plan, layout: &Layout, runtime: &Runtime) -> Result<OsString> {
-    let placement = plan.placement.clone();
-    let placement = placement.or_else(|| std::env::var(settings::PLACEMENT).ok());
+    let placement = plan.placement.clone().unwrap_or_else(settings::placement);
     let count = plan.count || std::env::var_os(settings::COUNT).is_some_and(|c| c != "0");
-    let chosen = format!("{} {count}", placement.unwrap_or_default()).into_bytes();
+    let chosen = format!("{placement} {count}").into_bytes();
     let files = [
         Some(runtime.file(layout)?),
         Some(layout.plugin()?),

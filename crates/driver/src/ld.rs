@@ -165,9 +165,8 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     if plan.count {
         command.env(settings::COUNT, "1");
     }
-    if let Some(placement) = plan.placement {
-        command.env(settings::PLACEMENT, placement);
-    }
+    let placement = plan.placement.unwrap_or_else(settings::placement);
+    command.env(settings::PLACEMENT, placement);
     let response = pass(&mut command, &arguments)?;
     if response.is_none() && inputs.is_untouched() {
         return Err(crate::exec(command));

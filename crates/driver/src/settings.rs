@@ -6,6 +6,19 @@ use std::path::PathBuf;
 
 /// Names of the environment variables, for the tools and for the plugin.
 pub const PLACEMENT: &str = "FOOTRACE_PLACEMENT";
+/// The placement of checks if nobody chooses one.
+pub const DEFAULT_PLACEMENT: &str = "bigfoot";
+
+/// The placement that the environment asks for, or the default.
+pub fn placement() -> String {
+    let chosen = env::var(PLACEMENT).unwrap_or_default();
+    if chosen.is_empty() {
+        DEFAULT_PLACEMENT.to_owned()
+    } else {
+        chosen
+    }
+}
+
 /// Prints what the pass did.
 pub const STATS: &str = "FOOTRACE_STATS";
 /// Set: the program counts its accesses and checks.

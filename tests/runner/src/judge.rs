@@ -47,9 +47,9 @@ pub(crate) enum Detectors {
 }
 
 /// FastTrack on every access, and the default.
-const ALWAYS: [&str; 2] = ["fasttrack", "bigfoot"];
+const ALWAYS: [&str; 2] = ["fasttrack", "bigfoot-pages"];
 /// The others that are exact.
-const OTHERS: [&str; 5] = ["djit", "slimstate", "redcard", "slimcard", "bigfoot-pages"];
+const OTHERS: [&str; 5] = ["djit", "slimstate", "redcard", "slimcard", "bigfoot"];
 
 impl Detectors {
     /// Those for one program; the same ones each time.
