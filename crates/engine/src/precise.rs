@@ -283,8 +283,13 @@ impl<'a, R: Rule> Work<'a, R> {
             }
             return;
         }
+        let (mut number, mut page) = (u64::MAX, None);
         words(elements, |word, mask| {
-            if let Some(page) = self.page(word) {
+            if page.is_none() || word.0 / PAGE_BYTES != number {
+                page = self.page(word);
+                number = word.0 / PAGE_BYTES;
+            }
+            if let Some(page) = page {
                 self.word(&page[word_of(word)], word, mask, races);
             }
         });

@@ -62,6 +62,19 @@ pub fn words(elements: Elements, mut f: impl FnMut(Addr, u8)) {
     else {
         return;
     };
+    if elem.is_power_of_two() && elem <= 8 && start.is_multiple_of(elem) && step.is_multiple_of(8) {
+        // What is strided mostly is: one element in a word, at the same place in each.
+        let mask = mask((start % 8) as u32, (start % 8 + elem - 1) as u32);
+        let mut word = start & !7;
+        for _ in 0..elements.len() {
+            if word >= ADDRESSES {
+                break;
+            }
+            f(Addr(word), mask);
+            word = word.saturating_add(step);
+        }
+        return;
+    }
     let mut current = (0u64, 0u8);
     let mut at = start;
     for _ in 0..elements.len() {

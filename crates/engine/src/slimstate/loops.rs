@@ -128,7 +128,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     fn sees_plain(&self, thread: &mut SlimThread<F>, addr: Addr) -> bool {
         let version = self.arrays.version();
         let (plain, page) = match self.arrays.owner(addr.0) {
-            Owner::Plain(end) => (end >= (addr.0 | 7) + 1, self.arrays.is_plain(addr)),
+            Owner::Plain(end) => (end > (addr.0 | 7), self.arrays.is_plain(addr)),
             Owner::Array(id, ..) => {
                 let page = self.arrays.get(id).is_plain_page(addr.0);
                 (page, page)

@@ -17,7 +17,7 @@ use rustc_hash::FxBuildHasher;
 /// Sites with this bit are numbers of lists. The program's own sites are below.
 const LIST: u32 = 1 << 31;
 /// Lists we keep. A program with more gets, for each location, the site of one of its elements.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 13;
 
 #[derive(PartialEq, Eq, Hash, Debug)]
 struct List {
