@@ -217,6 +217,7 @@ impl<D: Detector> Detector for LiteRace<D> {
         self.inner.free(&mut thread.inner, addr, bytes, site, races);
     }
 
+    #[inline(always)]
     fn bracket(&self, addr: Addr) -> Bracket<'_> {
         self.inner.bracket(addr)
     }

@@ -690,6 +690,7 @@ impl<R: Rule> Detector for Precise<R> {
             .bytes(&self.order, thread, kind, (addr, bytes), site, races);
     }
 
+    #[inline(always)]
     fn bracket(&self, addr: Addr) -> Bracket<'_> {
         self.order.bracket(addr)
     }

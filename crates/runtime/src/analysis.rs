@@ -110,7 +110,7 @@ macro_rules! detectors {
 
         impl Analysis {
             /// See [`Detector::bracket`].
-            #[inline]
+            #[inline(always)]
             pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
                 match self {
                     $(Analysis::$variant(d) => Bracket { log: None, of: d.bracket(addr) },)*

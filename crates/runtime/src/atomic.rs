@@ -52,15 +52,15 @@ unsafe extern "C" fn __footrace_atomic_end(_address: *const u8, size: u32, kind:
         return;
     }
     own.bracket.store(0, Ordering::Relaxed);
-    if let Some((thread, runtime)) = thread::current()
-        && let Some(mut bracket) = thread.bracket.take()
-    {
+    if let Some((thread, runtime)) = thread::current() {
         let site = thread.site(pc);
         let op = operation(kind, order);
-        let state = &mut thread.state;
-        runtime
-            .analysis
-            .bracketed(state, &mut bracket, size, op, site);
+        // Where it is: a copy would wait for what the other call has just stored.
+        if let Some(bracket) = &mut thread.bracket {
+            let state = &mut thread.state;
+            runtime.analysis.bracketed(state, bracket, size, op, site);
+        }
+        thread.bracket = None;
         own.epoch.store(thread.state.epoch(), Ordering::Relaxed);
     }
     own.leave();

@@ -35,6 +35,13 @@ impl Snapshot {
         (self.past, received)
     }
 
+    /// The same as one clock, without versions.
+    fn all(&self) -> Clock {
+        let mut all = self.past.clone();
+        all.raise(self.slot, self.time);
+        all
+    }
+
     fn get(&self, slot: Slot) -> Time {
         let known = self.past.get(slot);
         if slot == self.slot {
@@ -145,24 +152,19 @@ impl Published {
     }
 
     /// Adds `snapshot` to what was released before.
-    pub(crate) fn accumulate(&mut self, mut snapshot: Snapshot) -> Copied {
-        if self.stamp == Some(snapshot.stamp()) {
-            return Copied::Shared;
-        }
+    pub(crate) fn accumulate(&mut self, snapshot: Snapshot) -> Copied {
         let covered = match self.stamp {
-            Some(stamp) if snapshot.has(stamp) => true,
+            Some(stamp) if stamp == snapshot.stamp() || snapshot.has(stamp) => true,
             // Without versions, the test above is exact.
             Some(Stamp { version: None, .. }) => false,
             Some(stamp) => {
-                snapshot.past.raise(snapshot.slot, snapshot.time);
-                snapshot.past.get(stamp.slot) >= stamp.time && snapshot.past.covers(&self.clock)
+                let known = snapshot.all();
+                known.get(stamp.slot) >= stamp.time && known.covers(&self.clock)
             }
-            None => {
-                snapshot.past.raise(snapshot.slot, snapshot.time);
-                snapshot.past.covers(&self.clock)
-            }
+            None => self.is_empty() || snapshot.all().covers(&self.clock),
         };
         if covered {
+            // Also if it says the same: the next release finds the thread's own clock here.
             self.replace(snapshot);
             Copied::Shared
         } else {

@@ -199,6 +199,7 @@ impl Detector for Pacer {
         self.overwrite(addr, bytes);
     }
 
+    #[inline(always)]
     fn bracket(&self, addr: Addr) -> Bracket<'_> {
         self.inner.bracket(addr)
     }

@@ -323,6 +323,7 @@ impl<D: Detector, R: Redundancy> Detector for Rex<D, R> {
         self.inner.free(&mut thread.inner, addr, bytes, site, races);
     }
 
+    #[inline(always)]
     fn bracket(&self, addr: Addr) -> Bracket<'_> {
         self.inner.bracket(addr)
     }

@@ -551,6 +551,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         }
     }
 
+    #[inline(always)]
     fn bracket(&self, addr: Addr) -> Bracket<'_> {
         self.order.bracket(addr)
     }

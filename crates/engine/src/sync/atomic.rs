@@ -59,7 +59,7 @@ impl Effect {
 
 impl HappensBefore {
     /// The bracket of atomic operations on `addr`. Not to be asked for by who has one.
-    #[inline]
+    #[inline(always)]
     pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
         self.table.bracket(addr)
     }

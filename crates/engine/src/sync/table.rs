@@ -212,7 +212,7 @@ impl Table {
     }
 
     /// Operations that overlap meet: of the widest, 16 bytes, all are in one shard.
-    #[inline]
+    #[inline(always)]
     pub(super) fn bracket(&self, addr: Addr) -> Bracket<'_> {
         Bracket {
             addr,
