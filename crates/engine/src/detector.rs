@@ -4,7 +4,7 @@ use event::{
     AccessKind, Addr, Elements, FenceOrder, LoadOrder, RmwOrder, Site, StoreOrder, SyncId, Tid,
 };
 
-use crate::sync::Bracket;
+use crate::sync::{Bracket, HappensBefore};
 
 /// One side of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -128,8 +128,8 @@ pub trait Detector: Send + Sync {
     }
     /// A block of `bytes` bytes goes away: a write to all of it.
     fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>);
-    /// The bracket of atomic operations on `addr`, see [`Bracket`].
-    fn bracket(&self, addr: Addr) -> Bracket<'_>;
+    /// What it knows of happens-before. Atomic operations are presented within a bracket of it.
+    fn order(&self) -> &HappensBefore;
     /// An atomic access to memory, within its bracket: operations on one address are presented in the order in which they
     /// took effect.
     fn bracketed(
@@ -151,7 +151,7 @@ pub trait Detector: Send + Sync {
         site: Site,
         races: Sink<'_>,
     ) {
-        let mut bracket = self.bracket(addr);
+        let mut bracket = self.order().bracket(addr);
         self.bracketed(thread, &mut bracket, size, op, site, races);
     }
     /// Synchronisation that is not an access.
@@ -159,7 +159,9 @@ pub trait Detector: Send + Sync {
     /// Events that only some detectors look at; the others ignore them.
     fn hint(&self, _thread: &mut Self::Thread, _hint: Hint) {}
     /// Were there more threads at a time than can be told apart? Then what the detector says since is worth nothing.
-    fn exhausted(&self) -> bool;
+    fn exhausted(&self) -> bool {
+        self.order().slots().exhausted()
+    }
     /// How blocks are or were shadowed, for statistics. Detectors with one location for each element
     /// have nothing to tell.
     fn shadow(&self, _f: &mut dyn FnMut(&BlockShadow)) {}

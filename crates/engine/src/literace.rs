@@ -15,7 +15,7 @@
 use crate::atomic_bytes::AtomicBytes;
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Sink, SyncOp};
 use crate::random::Random;
-use crate::sync::Bracket;
+use crate::sync::{Bracket, HappensBefore};
 use alloc::vec::Vec;
 use event::{AccessKind, Addr, Elements, Func, Site, Tid};
 use hashbrown::HashMap;
@@ -217,9 +217,9 @@ impl<D: Detector> Detector for LiteRace<D> {
         self.inner.free(&mut thread.inner, addr, bytes, site, races);
     }
 
-    #[inline(always)]
-    fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        self.inner.bracket(addr)
+    #[inline]
+    fn order(&self) -> &HappensBefore {
+        self.inner.order()
     }
 
     fn bracketed(
@@ -240,10 +240,6 @@ impl<D: Detector> Detector for LiteRace<D> {
 
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>) {
         self.inner.sync(&mut thread.inner, op, races);
-    }
-
-    fn exhausted(&self) -> bool {
-        self.inner.exhausted()
     }
 
     fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {

@@ -87,11 +87,6 @@ impl<R: Rule> Precise<R> {
         }
     }
 
-    /// The happens-before half.
-    pub fn order(&self) -> &HappensBefore {
-        &self.order
-    }
-
     /// The memory half.
     pub fn shadow(&self) -> &Shadow<R> {
         &self.shadow
@@ -690,9 +685,9 @@ impl<R: Rule> Detector for Precise<R> {
             .bytes(&self.order, thread, kind, (addr, bytes), site, races);
     }
 
-    #[inline(always)]
-    fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        self.order.bracket(addr)
+    #[inline]
+    fn order(&self) -> &HappensBefore {
+        &self.order
     }
 
     fn bracketed(
@@ -728,9 +723,5 @@ impl<R: Rule> Detector for Precise<R> {
 
     fn sync(&self, thread: &mut PreciseThread, op: SyncOp, _races: Sink<'_>) {
         self.order.sync(&mut thread.clock, op);
-    }
-
-    fn exhausted(&self) -> bool {
-        self.order.slots().exhausted()
     }
 }

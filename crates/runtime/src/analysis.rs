@@ -10,6 +10,7 @@ use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
 use engine::shadow::{Epoch, FastTrackRule, Location};
 use engine::slimstate::SlimState;
+use engine::sync::HappensBefore;
 
 use alloc::boxed::Box;
 
@@ -109,12 +110,12 @@ macro_rules! detectors {
         }
 
         impl Analysis {
-            /// See [`Detector::bracket`].
-            #[inline(always)]
-            pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
+            /// See [`Detector::order`].
+            #[inline]
+            pub fn order(&self) -> &HappensBefore {
                 match self {
-                    $(Analysis::$variant(d) => Bracket { log: None, of: d.bracket(addr) },)*
-                    Analysis::Recorded(recording) => recording.bracket(addr),
+                    $(Analysis::$variant(d) => d.order(),)*
+                    Analysis::Recorded(recording) => recording.inner().order(),
                 }
             }
             /// See [`Detector::bracketed`].
@@ -206,6 +207,17 @@ fn live_on(detector: &impl Detector) {
 }
 
 impl Analysis {
+    /// The bracket of atomic operations on `addr`.
+    #[inline(always)]
+    pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        let log = match self {
+            Analysis::Recorded(recording) => Some(recording.log()),
+            _ => None,
+        };
+        let of = self.order().bracket(addr);
+        Bracket { log, of }
+    }
+
     /// The location of the word at `addr` if it has one of its own, for detectors that the inlined checks know.
     #[inline]
     pub fn location(&self, addr: Addr) -> Option<&Location> {

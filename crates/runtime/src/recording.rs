@@ -22,7 +22,7 @@ use report::recording::{self, Encoder};
 use report::{Block, Process};
 
 use crate::analysis::{Analysis, Bracket, State};
-use crate::lock::Spin;
+use crate::lock::{Guard, Spin};
 use crate::thread::{self, Thread};
 use crate::{modules, registry, site, sys};
 
@@ -303,13 +303,9 @@ impl Recording {
         sync(op: SyncOp) = sync_op(op), Site(0);
     }
 
-    /// See [`engine::Detector::bracket`].
-    pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        let log = self.log.lock();
-        Bracket {
-            log: Some(log),
-            ..self.inner.bracket(addr)
-        }
+    /// The log, held.
+    pub fn log(&self) -> Guard<'_, Log> {
+        self.log.lock()
     }
 
     /// See [`engine::Detector::bracketed`].

@@ -34,7 +34,7 @@ use crate::atomic_bytes::{AtomicBytes, hull};
 use crate::clock::Limits;
 use crate::detector::{Access, AtomicOp, Counters, Detector, Hint, Sink, SyncOp};
 use crate::precise::{FastTrack, PreciseThread};
-use crate::sync::Bracket;
+use crate::sync::{Bracket, HappensBefore};
 use event::{AccessKind, Addr, Elements, Site, Tid};
 use periods::Periods;
 
@@ -199,9 +199,9 @@ impl Detector for Pacer {
         self.overwrite(addr, bytes);
     }
 
-    #[inline(always)]
-    fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        self.inner.bracket(addr)
+    #[inline]
+    fn order(&self) -> &HappensBefore {
+        self.inner.order()
     }
 
     fn bracketed(
@@ -228,10 +228,6 @@ impl Detector for Pacer {
     fn sync(&self, thread: &mut PacerThread, op: SyncOp, races: Sink<'_>) {
         self.step(thread);
         self.inner.sync(&mut thread.inner, op, races);
-    }
-
-    fn exhausted(&self) -> bool {
-        self.inner.exhausted()
     }
 
     fn hint(&self, _thread: &mut PacerThread, hint: Hint) {

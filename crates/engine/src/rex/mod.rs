@@ -69,7 +69,7 @@ pub use trie::Trie;
 
 use crate::atomic_bytes::{AtomicBytes, hull};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Sink, SyncOp};
-use crate::sync::Bracket;
+use crate::sync::{Bracket, HappensBefore};
 use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 use generations::Generations;
 
@@ -323,9 +323,9 @@ impl<D: Detector, R: Redundancy> Detector for Rex<D, R> {
         self.inner.free(&mut thread.inner, addr, bytes, site, races);
     }
 
-    #[inline(always)]
-    fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        self.inner.bracket(addr)
+    #[inline]
+    fn order(&self) -> &HappensBefore {
+        self.inner.order()
     }
 
     fn bracketed(
@@ -367,10 +367,6 @@ impl<D: Detector, R: Redundancy> Detector for Rex<D, R> {
             SyncOp::Receive(_) | SyncOp::Depart(_) => return,
         };
         self.rule.step(&mut thread.own, step);
-    }
-
-    fn exhausted(&self) -> bool {
-        self.inner.exhausted()
     }
 
     fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {

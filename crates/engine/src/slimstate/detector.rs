@@ -118,11 +118,6 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 
-    /// The happens-before half.
-    pub fn order(&self) -> &HappensBefore {
-        &self.order
-    }
-
     /// The location of the word that `addr` is in, if it has one of its own. It may have none that counts: words of
     /// compressed arrays have locations that nobody touches, which never make an access redundant.
     pub fn split_location(&self, addr: Addr) -> Option<&Location> {
@@ -551,9 +546,9 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         }
     }
 
-    #[inline(always)]
-    fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        self.order.bracket(addr)
+    #[inline]
+    fn order(&self) -> &HappensBefore {
+        &self.order
     }
 
     fn bracketed(
@@ -591,10 +586,6 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>) {
         self.flush(thread, races);
         self.order.sync(&mut thread.base.clock, op);
-    }
-
-    fn exhausted(&self) -> bool {
-        self.order.slots().exhausted()
     }
 
     fn shadow(&self, f: &mut dyn FnMut(&BlockShadow)) {

@@ -51,8 +51,8 @@ impl Detector for Recorder {
     }
     fn alloc(&self, _: &mut Nobody, _: Addr, _: u8, _: u64, _: Site, _: Sink<'_>) {}
     fn free(&self, _: &mut Nobody, _: Addr, _: u64, _: Site, _: Sink<'_>) {}
-    fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        self.order.bracket(addr)
+    fn order(&self) -> &HappensBefore {
+        &self.order
     }
     fn bracketed(
         &self,
@@ -66,9 +66,6 @@ impl Detector for Recorder {
     }
     fn sync(&self, _: &mut Nobody, _: SyncOp, _: Sink<'_>) {}
     fn hint(&self, _: &mut Nobody, _: Hint) {}
-    fn exhausted(&self) -> bool {
-        false
-    }
 }
 
 /// A run of a filter or sampler: which plain accesses it dropped, and its counters.
