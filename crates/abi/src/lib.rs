@@ -56,6 +56,16 @@ pub const CALLED: &[(&str, &str)] = &[
     ("memset", "__footrace_called_memset"),
 ];
 
+/// Does this function of the runtime keep all general registers but r11 (LLVM's `preserve_most`)? The `_slow` twins of checks of one
+/// address do: they stand in the program's loops and are hardly ever called.
+pub fn keeps_registers(name: &str) -> bool {
+    name.strip_suffix("_slow").is_some_and(|name| {
+        FUNCTIONS
+            .iter()
+            .any(|function| function.name == name && function.hot && function.parameters == [Ptr])
+    })
+}
+
 /// The thread's own block of the runtime (thread-local, initial-exec).
 pub const OWN_BLOCK: &str = "__footrace_tls";
 

@@ -157,7 +157,8 @@ impl<'a, R: Rule> Work<'a, R> {
         }
         let touched = location.touch::<R>(
             self.shadow.depot(),
-            &thread.clock,
+            &mut thread.clock,
+            self.order.slots(),
             &mut thread.memo,
             touch,
             &mut thread.found,
@@ -216,7 +217,8 @@ impl<'a, R: Rule> Work<'a, R> {
         let thread = &mut *self.thread;
         let touched = location.touch_whole::<R>(
             memory.depot(),
-            &thread.clock,
+            &mut thread.clock,
+            self.order.slots(),
             &mut thread.memo,
             touch,
             &mut thread.found,
@@ -306,7 +308,7 @@ impl<'a, R: Rule> Work<'a, R> {
     }
 }
 
-/// Tells `races` of a conflict found in the word at `word`, one race for each run of bytes.
+/// Tells `races` of a conflict found in the word at `word`, one race for each run of bytes that were accessed at one site.
 #[cold]
 pub fn report_conflict(
     order: &HappensBefore,
@@ -316,24 +318,33 @@ pub fn report_conflict(
     races: Sink<'_>,
 ) {
     let old = conflict.old;
-    let first = Side {
-        thread: order.slots().tid(old.slot(), old.time()),
-        kind: old.kind(),
-        atomic: conflict.atomic,
-        site: order.slots().site(old.slot(), old.site()),
-    };
-    let mut rest = conflict.mask;
-    while rest != 0 {
-        let from = rest.trailing_zeros();
-        let size = (!(rest >> from)).trailing_zeros().min(8 - from);
+    let thread = order.slots().tid(old.slot(), old.time());
+    let racy = |byte: u32| byte < 8 && conflict.mask >> byte & 1 != 0;
+    let site = |byte: u32| order.slots().site(old.slot(), old.site(), byte);
+    let mut from = 0;
+    while from < 8 {
+        if !racy(from) {
+            from += 1;
+            continue;
+        }
+        let first = Side {
+            thread,
+            kind: old.kind(),
+            atomic: conflict.atomic,
+            site: site(from),
+        };
+        let mut end = from + 1;
+        while racy(end) && site(end) == first.site {
+            end += 1;
+        }
         races(&Race {
             addr: Addr(word.0 + u64::from(from)),
-            size,
+            size: end - from,
             elements: None,
             first,
             second,
         });
-        rest &= !(((1u32 << size) - 1) << from) as u8;
+        from = end;
     }
 }
 
@@ -411,6 +422,7 @@ impl<R: Rule> Shadow<R> {
     #[inline(always)]
     pub fn access_inline(
         &self,
+        order: &HappensBefore,
         thread: &mut PreciseThread,
         location: &Location,
         kind: AccessKind,
@@ -418,13 +430,28 @@ impl<R: Rule> Shadow<R> {
         number: u32,
     ) -> bool {
         let cell = Cell::new(thread.clock.stamp_again(), kind, mask, number);
-        match location.touch_inline::<R>(&thread.clock, cell) {
+        match location.touch_inline::<R>(&mut thread.clock, order.slots(), cell) {
             Some(rule) => {
                 thread.counts.add(rule);
                 true
             }
             None => false,
         }
+    }
+
+    /// The same, easy or not, for the site itself.
+    pub fn access_at(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        location: &Location,
+        mask: u8,
+        access: Access,
+        races: Sink<'_>,
+    ) {
+        let word = Addr(access.addr.0 & !7);
+        self.work(order, thread, access.kind, access.site)
+            .slow(location, word, mask, races);
     }
 
     /// Is a plain access to the bytes of `mask` redundant, in a location whose state many share?

@@ -1,50 +1,124 @@
 //! From a [`Site`] to its number in the thread's slot.
+//!
+//! A number can also stand for several sites: accesses of one thread in one epoch to different bytes of a word are one
+//! cell of the shadow, whose number is a [`Composite`] that tells which byte was accessed where. So memory that is accessed byte
+//! by byte from many places needs no more room than memory accessed as a whole, and every report still names the right place.
+
+use alloc::boxed::Box;
+use core::hash::Hash;
 
 use event::Site;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-const WAYS: usize = 64;
+const WAYS: usize = 256;
 const NONE: u32 = u32::MAX;
 
-/// A thread's own map from sites to the small numbers that cells hold; `Slots` has the way back.
-#[derive(Debug)]
-pub(crate) struct SiteCache {
-    /// The last site with each remainder, and its number.
-    recent: [(Site, u32); WAYS],
-    all: HashMap<Site, u32, FxBuildHasher>,
+/// The bytes of `mask` were accessed at the site numbered `over`, all others at `under`; each may be a composite itself.
+///
+/// ```text
+///  63   47     40 39        20 19         0
+/// ┌───┬──┬───────┬────────────┬────────────┐
+/// │ 1 │ 0│ mask  │ over       │ under      │
+/// └───┴──┴───────┴────────────┴────────────┘
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Composite(u64);
+
+impl Composite {
+    const TAG: u64 = 1 << 63;
+    const NUMBER: u64 = (1 << 20) - 1;
+
+    pub(crate) const fn new(under: u32, over: u32, mask: u8) -> Composite {
+        Composite(Self::TAG | (mask as u64) << 40 | (over as u64) << 20 | under as u64)
+    }
+
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The composite with these bits, if they are one's and not a site's.
+    pub(crate) const fn from_bits(bits: u64) -> Option<Composite> {
+        if bits & Self::TAG != 0 {
+            Some(Composite(bits))
+        } else {
+            None
+        }
+    }
+
+    /// The number that tells where byte `byte` of the word was accessed.
+    pub(crate) const fn of(self, byte: u32) -> u32 {
+        let over = self.0 >> (40 + byte) & 1 != 0;
+        (self.0 >> if over { 20 } else { 0 } & Self::NUMBER) as u32
+    }
 }
 
-impl SiteCache {
-    pub(crate) const fn new() -> SiteCache {
-        SiteCache {
-            recent: [(Site(0), NONE); WAYS],
+/// What a thread numbers: cheap to find among the last ones.
+pub(crate) trait Numbered: Copy + Eq + Hash {
+    /// Equal to none that is ever numbered.
+    const NOTHING: Self;
+    /// Where to look first.
+    fn way(self) -> usize;
+}
+
+impl Numbered for Site {
+    const NOTHING: Site = Site(u32::MAX);
+    #[inline(always)]
+    fn way(self) -> usize {
+        self.0 as usize % WAYS
+    }
+}
+
+impl Numbered for Composite {
+    const NOTHING: Composite = Composite(0);
+    #[inline(always)]
+    fn way(self) -> usize {
+        (self.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % WAYS
+    }
+}
+
+/// A thread's own map from sites, or composites, to the small numbers that cells hold; `Slots` has the way back.
+#[derive(Debug)]
+pub(crate) struct Numbers<K> {
+    /// The last one of each way, and its number.
+    recent: Box<[(K, u32)]>,
+    all: HashMap<K, u32, FxBuildHasher>,
+}
+
+impl<K: Numbered> Numbers<K> {
+    pub(crate) fn new() -> Numbers<K> {
+        Numbers {
+            recent: alloc::vec![(K::NOTHING, NONE); WAYS].into(),
             all: HashMap::with_hasher(FxBuildHasher),
         }
     }
 
     #[inline]
-    pub(crate) fn get(&mut self, site: Site) -> Option<u32> {
-        let (recent, number) = self.recent[site.0 as usize % WAYS];
-        if recent == site && number != NONE {
+    pub(crate) fn get(&mut self, key: K) -> Option<u32> {
+        let (recent, number) = self.recent[key.way()];
+        if recent == key && number != NONE {
             return Some(number);
         }
-        self.look_up(site)
+        self.look_up(key)
     }
 
     #[cold]
-    fn look_up(&mut self, site: Site) -> Option<u32> {
-        let number = *self.all.get(&site)?;
-        self.recent[site.0 as usize % WAYS] = (site, number);
+    fn look_up(&mut self, key: K) -> Option<u32> {
+        let number = *self.all.get(&key)?;
+        self.recent[key.way()] = (key, number);
         Some(number)
     }
 
-    pub(crate) fn insert(&mut self, site: Site, number: u32) {
-        self.all.insert(site, number);
-        self.recent[site.0 as usize % WAYS] = (site, number);
+    pub(crate) fn insert(&mut self, key: K, number: u32) {
+        self.all.insert(key, number);
+        self.recent[key.way()] = (key, number);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = SiteCache::new();
+        *self = Numbers::new();
     }
 }

@@ -73,7 +73,8 @@ impl World {
         let mut found: Vec<Conflict> = Vec::new();
         self.location.touch::<FastTrackRule>(
             &self.depot,
-            &me.clock,
+            &mut me.clock,
+            self.order.slots(),
             &mut me.memo,
             touch,
             &mut found,
@@ -82,7 +83,7 @@ impl World {
             // The other's site can be named at once.
             self.order
                 .slots()
-                .site(conflict.old.slot(), conflict.old.site());
+                .site(conflict.old.slot(), conflict.old.site(), 0);
         }
         found.iter().fold(0, |mask, conflict| mask | conflict.mask)
     }

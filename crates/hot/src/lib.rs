@@ -18,7 +18,7 @@
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use abi::hot::{Block, CACHE, PAGE_SHIFT};
-use engine::shadow::{Cell, Epoch, Location, PAGE_WORDS};
+use engine::shadow::{Asked, Cell, Epoch, Location, PAGE_WORDS};
 use event::AccessKind;
 
 unsafe extern "C" {
@@ -33,9 +33,9 @@ fn block() -> &'static Block {
     unsafe { &*__footrace_own() }
 }
 
-/// Is the access to the bytes of `mask` in the word at `address` known to be redundant?
+/// Is the access that asks this of the word at `address` known to be redundant?
 #[inline(always)]
-fn is_redundant(block: &Block, address: usize, kind: AccessKind, mask: u8) -> bool {
+fn is_redundant(block: &Block, address: usize, asked: Asked) -> bool {
     let page = address >> PAGE_SHIFT;
     let entry = &block.cache[page % CACHE];
     // Both loads before the branch: so the code generator folds the thread pointer into them.
@@ -48,7 +48,7 @@ fn is_redundant(block: &Block, address: usize, kind: AccessKind, mask: u8) -> bo
     // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
     let location = unsafe { &*cells };
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
-    location.is_redundant(epoch, kind, mask)
+    location.gives(epoch, asked)
 }
 
 #[inline(always)]
@@ -61,11 +61,10 @@ fn check(address: *const u8, kind: AccessKind, size: u32) -> bool {
     let block = block();
     let address = address as usize;
     if size == 16 {
-        return is_redundant(block, address, kind, 0xFF)
-            && is_redundant(block, address + 8, kind, 0xFF);
+        let asked = Asked::new(kind, 0xFF);
+        return is_redundant(block, address, asked) && is_redundant(block, address + 8, asked);
     }
-    let mask = (((1u32 << size) - 1) << (address % 8)) as u8;
-    is_redundant(block, address, kind, mask)
+    is_redundant(block, address, Asked::within(kind, address, size))
 }
 
 /// The same for `bytes` bytes at `address`, if they are in one page; else false.
@@ -75,6 +74,10 @@ fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool 
         return true;
     };
     let first = address as usize;
+    if rest < 8 && first % 8 + rest < 8 {
+        let asked = Asked::within(kind, first, bytes as u32);
+        return is_redundant(block(), first, asked);
+    }
     if rest > (1 << PAGE_SHIFT) - 1 - first % (1 << PAGE_SHIFT) {
         return false;
     }

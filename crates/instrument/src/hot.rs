@@ -54,6 +54,10 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
                     // that it was inlined for.
                     cold.into_iter().for_each(|a| callee.add_attribute(a));
                     callee.remove_attribute("nonlazybind");
+                    if abi::keeps_registers(&callee.name()) {
+                        callee.set_preserve_most();
+                        instruction.set_call_preserve_most();
+                    }
                     no_merge
                         .into_iter()
                         .for_each(|a| instruction.add_call_attribute(a));

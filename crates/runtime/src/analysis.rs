@@ -281,18 +281,23 @@ impl Analysis {
         }
     }
 
-    /// As [`Analysis::by_word`], right after that said yes.
+    /// As [`Analysis::by_word`], right after that said yes; with the order of the events.
     #[inline(always)]
     pub fn by_word_still<'a>(
         &self,
         thread: &'a mut State,
-    ) -> Option<(&Shadow<FastTrackRule>, &'a mut PreciseThread)> {
+    ) -> Option<(
+        &HappensBefore,
+        &Shadow<FastTrackRule>,
+        &'a mut PreciseThread,
+    )> {
         match (self, thread) {
             (Analysis::FastTrack(detector), State::FastTrack(thread)) => {
-                Some((detector.shadow(), thread))
+                Some((detector.order(), detector.shadow(), thread))
             }
             (Analysis::SlimState(detector), State::SlimState(thread)) => {
-                Some(detector.by_word_still(thread))
+                let (shadow, thread) = detector.by_word_still(thread);
+                Some((detector.order(), shadow, thread))
             }
             _ => None,
         }

@@ -7,6 +7,7 @@ use event::{AccessKind, Addr, Elements};
 
 use engine::shadow::Location;
 
+use crate::analysis::{Analysis, State};
 use crate::streams::{foreseen, not_foreseen};
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
@@ -54,7 +55,7 @@ fn quick_word(
     if size > 8 {
         return false;
     }
-    let mask = (((1u32 << size) - 1) << (address % 8)) as u8;
+    let mask = mask(address, size);
     if shadow.is_settled(precise, location, kind, mask) {
         return true;
     }
@@ -68,12 +69,22 @@ fn quick_word(
     runtime
         .analysis
         .by_word_still(&mut thread.state)
-        .is_some_and(|(shadow, precise)| {
-            shadow.access_inline(precise, location, kind, mask, number)
+        .is_some_and(|(order, shadow, precise)| {
+            shadow.access_inline(order, precise, location, kind, mask, number)
         })
 }
 
-/// The location of the word at `address`, if it has one, for the inlined checks to know from now on.
+/// The bytes of its word that an access covers.
+#[inline(always)]
+const fn mask(address: usize, size: u32) -> u8 {
+    if size == 8 {
+        0xFF
+    } else {
+        (((1u32 << size) - 1) << (address % 8)) as u8
+    }
+}
+
+/// The location of the word at `address`, if its page has one for each word; the inlined checks know the page from now on.
 #[inline(never)]
 fn find(own: &tls::Block, runtime: &Runtime, address: usize) -> Option<&'static Location> {
     let location = runtime.analysis.location(Addr(address as u64))?;
@@ -101,7 +112,16 @@ fn slow_word(
         size,
         site: thread.site(pc),
     };
-    if !not_foreseen(thread, runtime, access, pc) {
+    if let (Analysis::FastTrack(detector), State::FastTrack(precise), Some(location), 1..=8) = (
+        &runtime.analysis,
+        &mut thread.state,
+        own.location(address),
+        size,
+    ) {
+        let (order, mask) = (detector.order(), mask(address, size));
+        let shadow = detector.shadow();
+        shadow.access_at(order, precise, location, mask, access, &mut thread::found);
+    } else if !not_foreseen(thread, runtime, access, pc) {
         runtime.analysis.access(&mut thread.state, access);
     }
     if let Some((slot, number)) = runtime.analysis.number(&mut thread.state, access.site) {
@@ -145,38 +165,87 @@ pub fn range_inside(
 pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     if bytes != 0 {
         thread::with(|thread, runtime| {
+            let at = address as usize;
+            if let (Analysis::FastTrack(_), 1..=8) = (&runtime.analysis, at % 8 + bytes) {
+                let (own, size) = (tls::own(), bytes as u32);
+                if !quick_word(own, thread, runtime, kind, at, size, pc) {
+                    slow_word(own, thread, runtime, kind, at, size, pc);
+                }
+                return;
+            }
             range_inside(thread, runtime, kind, address as u64, bytes as u64, pc);
         });
     }
 }
 
+/// Defines `$slow(address)`, which calls `$inner(address, return address)` and keeps all general registers but r11
+/// (LLVM's `preserve_most`): the inlined checks are in the program's loops, and a call that is hardly ever made must not cost
+/// them their registers.
+macro_rules! keep_registers {
+    ($slow:ident, $inner:ident) => {
+        core::arch::global_asm!(
+            ".text",
+            ".p2align 4",
+            concat!(".globl ", stringify!($slow)),
+            concat!(".type ", stringify!($slow), ",@function"),
+            concat!(stringify!($slow), ":"),
+            ".cfi_startproc",
+            "push rbp",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset rbp, -16",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            "push rax",
+            "push rcx",
+            "push rdx",
+            "push rsi",
+            "push rdi",
+            "push r8",
+            "push r9",
+            "push r10",
+            "mov rsi, [rbp + 8]",
+            "call {inner}",
+            "pop r10",
+            "pop r9",
+            "pop r8",
+            "pop rdi",
+            "pop rsi",
+            "pop rdx",
+            "pop rcx",
+            "pop rax",
+            "pop rbp",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_endproc",
+            concat!(".size ", stringify!($slow), ", .-", stringify!($slow)),
+            inner = sym $inner,
+        );
+    };
+}
 macro_rules! words {
-    ($($size:literal $read:ident $read_slow:ident $write:ident $write_slow:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $read_slow(address: *const u8) {
-            word(AccessKind::Read, address, $size, caller!());
+    ($($name:ident $slow:ident $inner:ident $kind:ident $size:literal;)*) => {$(
+        extern "C" fn $inner(address: *const u8, pc: usize) {
+            word(AccessKind::$kind, address, $size, pc);
         }
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $write_slow(address: *const u8) {
-            word(AccessKind::Write, address, $size, caller!());
+        unsafe extern "C" fn $name(address: *const u8) {
+            $inner(address, caller!());
         }
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $read(address: *const u8) {
-            word(AccessKind::Read, address, $size, caller!());
-        }
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $write(address: *const u8) {
-            word(AccessKind::Write, address, $size, caller!());
-        }
+        keep_registers!($slow, $inner);
     )*};
 }
 
 words! {
-    1 __footrace_read1 __footrace_read1_slow __footrace_write1 __footrace_write1_slow;
-    2 __footrace_read2 __footrace_read2_slow __footrace_write2 __footrace_write2_slow;
-    4 __footrace_read4 __footrace_read4_slow __footrace_write4 __footrace_write4_slow;
-    8 __footrace_read8 __footrace_read8_slow __footrace_write8 __footrace_write8_slow;
-    16 __footrace_read16 __footrace_read16_slow __footrace_write16 __footrace_write16_slow;
+    __footrace_read1 __footrace_read1_slow read1 Read 1;
+    __footrace_read2 __footrace_read2_slow read2 Read 2;
+    __footrace_read4 __footrace_read4_slow read4 Read 4;
+    __footrace_read8 __footrace_read8_slow read8 Read 8;
+    __footrace_read16 __footrace_read16_slow read16 Read 16;
+    __footrace_write1 __footrace_write1_slow write1 Write 1;
+    __footrace_write2 __footrace_write2_slow write2 Write 2;
+    __footrace_write4 __footrace_write4_slow write4 Write 4;
+    __footrace_write8 __footrace_write8_slow write8 Write 8;
+    __footrace_write16 __footrace_write16_slow write16 Write 16;
 }
 
 macro_rules! ranges {

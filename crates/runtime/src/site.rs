@@ -10,6 +10,7 @@
 //! Beyond [`MANY`] sites the lock set is left out, beyond [`TOO_MANY`] a stack is its innermost frame.
 //! What is recorded is true either way.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use engine::clock::Slot;
@@ -165,41 +166,57 @@ pub fn key(context: u64, pc: usize, locks: LockSetId) -> u64 {
     mix(context, (pc as u64) ^ u64::from(locks.0) << 48) | 1
 }
 
-const CACHE: usize = 256;
+const CACHE: usize = 512;
 
-/// A key that a thread met.
+/// A key that a thread met, its site, and the site's number in the detector's slot if [`SiteCache::set_number`] told.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
 struct Known {
-    key: u64,
-    site: Site,
-    /// The site's number in the detector's slot, if [`SiteCache::number`] was told.
-    number: u32,
+    pc: usize,
+    context: u64,
+    locks: LockSetId,
     slot: Option<Slot>,
+    site: Site,
+    number: u32,
+}
+
+impl Known {
+    const NOTHING: Known = Known {
+        pc: 0,
+        context: 0,
+        locks: LockSetId(0),
+        slot: None,
+        site: Site(0),
+        number: 0,
+    };
+
+    #[inline(always)]
+    fn is(&self, context: u64, pc: usize, locks: LockSetId) -> bool {
+        self.pc == pc && self.context == context && self.locks == locks
+    }
 }
 
 /// What a thread remembers of the keys it met last.
 #[derive(Debug)]
 pub struct SiteCache {
-    entries: [Known; CACHE],
-    frames: [u64; unwind::MAX_FRAMES],
+    entries: Box<[Known; CACHE]>,
+    frames: Box<[u64]>,
 }
 
-const fn place_of(key: u64) -> usize {
-    (key >> 20) as usize % CACHE
+/// Where a key is remembered. The high bits of a context are its best.
+#[inline(always)]
+const fn place_of(context: u64, pc: usize, locks: LockSetId) -> usize {
+    (pc ^ (context >> 52) as usize ^ (locks.0 as usize).wrapping_mul(37)) % CACHE
 }
 
 impl SiteCache {
     /// Nothing remembered.
-    pub const fn new() -> Self {
-        const NOTHING: Known = Known {
-            key: 0,
-            site: Site(0),
-            number: 0,
-            slot: None,
-        };
+    pub fn new() -> Self {
+        // Never on the stack, which may be small.
+        let entries = alloc::vec![Known::NOTHING; CACHE].into_boxed_slice();
         SiteCache {
-            entries: [NOTHING; CACHE],
-            frames: [0; unwind::MAX_FRAMES],
+            entries: entries.try_into().expect("as many as there are"),
+            frames: alloc::vec![0; unwind::MAX_FRAMES].into(),
         }
     }
 
@@ -210,17 +227,18 @@ impl SiteCache {
         if context == 0 {
             return self.unknown_context(pc, locks);
         }
-        let key = key(context, pc, locks);
-        let known = &self.entries[place_of(key)];
-        if known.key == key {
-            return known.site;
+        let place = place_of(context, pc, locks);
+        if self.entries[place].is(context, pc, locks) {
+            return self.entries[place].site;
         }
-        let site = self.shared(key, pc, locks);
-        self.entries[place_of(key)] = Known {
-            key,
+        let site = self.shared(key(context, pc, locks), pc, locks);
+        self.entries[place] = Known {
+            pc,
+            context,
+            locks,
+            slot: None,
             site,
             number: 0,
-            slot: None,
         };
         site
     }
@@ -228,9 +246,8 @@ impl SiteCache {
     /// The number of the event's site in `slot`, if it is remembered.
     #[inline(always)]
     pub fn number(&self, context: u64, pc: usize, locks: LockSetId, slot: Slot) -> Option<u32> {
-        let key = key(context, pc, locks);
-        let known = &self.entries[place_of(key)];
-        (known.key == key && known.slot == Some(slot)).then_some(known.number)
+        let known = &self.entries[place_of(context, pc, locks)];
+        (known.is(context, pc, locks) && known.slot == Some(slot)).then_some(known.number)
     }
 
     /// The site that [`SiteCache::site`] just found has this number in `slot`.
@@ -242,9 +259,8 @@ impl SiteCache {
         slot: Slot,
         number: u32,
     ) {
-        let key = key(context, pc, locks);
-        let known = &mut self.entries[place_of(key)];
-        if context != 0 && known.key == key {
+        let known = &mut self.entries[place_of(context, pc, locks)];
+        if known.is(context, pc, locks) {
             (known.slot, known.number) = (Some(slot), number);
         }
     }

@@ -21,7 +21,8 @@ use event::{Site, Tid};
 
 use super::{Clock, Slot, Time};
 use crate::grow::Grow;
-use crate::lock::{AtomicU32, Lock, Ordering};
+use crate::lock::{AtomicU32, AtomicU64, Lock, Ordering};
+use crate::sites::Composite;
 
 /// How large numbers may get. The defaults are what a shadow cell has bits for; tests use tiny ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +79,7 @@ struct Occupant {
 struct Entry {
     /// Appended to by the slot's thread only. A reader finds an index in a shadow cell, which was stored after
     /// the entry.
-    sites: Grow<AtomicU32>,
+    sites: Grow<AtomicU64>,
     used: AtomicU32,
     occupants: Lock<Vec<Occupant>>,
 }
@@ -202,20 +203,37 @@ impl Slots {
 
     /// Gives `site` the next index of `slot`, if there is one left. Only the slot's thread calls this.
     pub(super) fn name_site(&self, slot: Slot, site: Site) -> Option<u32> {
+        self.name(slot, u64::from(site.0), self.limits.sites)
+    }
+
+    /// The same for a composite; half of the numbers are for sites alone.
+    pub(super) fn name_composite(&self, slot: Slot, composite: Composite) -> Option<u32> {
+        self.name(slot, composite.bits(), self.limits.sites / 2)
+    }
+
+    fn name(&self, slot: Slot, meaning: u64, limit: u32) -> Option<u32> {
         let entry = self.entries.get(u32::from(slot.0));
         let index = entry.used.load(Ordering::Relaxed);
-        if index >= self.limits.sites {
+        if index >= limit {
             return None;
         }
-        entry.sites.get(index).store(site.0, Ordering::Release);
+        entry.sites.get(index).store(meaning, Ordering::Release);
         entry.used.store(index + 1, Ordering::Relaxed);
         Some(index)
     }
 
-    /// The site that a cell of `slot` calls `index`.
-    pub fn site(&self, slot: Slot, index: u32) -> Site {
+    /// The site that a cell of `slot` calls `index`, for byte `byte` of its word.
+    pub fn site(&self, slot: Slot, index: u32, byte: u32) -> Site {
         let entry = self.entries.get(u32::from(slot.0));
-        Site(entry.sites.get(index).load(Ordering::Acquire))
+        let mut index = index;
+        loop {
+            let meaning = entry.sites.get(index).load(Ordering::Acquire);
+            match Composite::from_bits(meaning) {
+                // Made of numbers that were given out before.
+                Some(composite) => index = composite.of(byte),
+                None => return Site(meaning as u32),
+            }
+        }
     }
 
     /// Who was in `slot` at `time`.

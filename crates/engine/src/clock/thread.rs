@@ -10,7 +10,11 @@ use super::{
     Clock, Copied, Published, Release, Slot, Slots, Snapshot, Time, VersionCounts, Versions,
 };
 use crate::shadow::Epoch;
-use crate::sites::SiteCache;
+use crate::sites::{Composite, Numbers};
+
+/// How many composites a thread may make in one slot: enough for every pattern of accesses that is a pattern, and no more than some
+/// megabytes.
+const COMPOSITES: usize = 1 << 16;
 
 /// The clock of one thread, and the names of its sites.
 #[derive(Debug)]
@@ -42,7 +46,8 @@ pub struct ThreadClock {
     pub(crate) pending: Published,
     /// Present if versions, not epochs, tell publications apart: then an epoch in which nothing was recorded never ends.
     versions: Option<Box<Versions>>,
-    sites: SiteCache,
+    sites: Numbers<Site>,
+    composites: Numbers<Composite>,
 }
 
 impl ThreadClock {
@@ -70,7 +75,8 @@ impl ThreadClock {
             fence: None,
             pending: Published::new(),
             versions: received.map(|received| Box::new(Versions::new(version, received))),
-            sites: SiteCache::new(),
+            sites: Numbers::new(),
+            composites: Numbers::new(),
         }
     }
 
@@ -151,6 +157,33 @@ impl ThreadClock {
         debug_assert!(self.numbering().is_some(), "there is an epoch to record in");
         self.used = true;
         self.epoch
+    }
+
+    /// A number of the current slot that stands for the site numbered `over` in the bytes of `mask` and for the one numbered `under`
+    /// in all others. None if there are too many of them.
+    #[inline]
+    pub(crate) fn compose(
+        &mut self,
+        slots: &Slots,
+        under: u32,
+        over: u32,
+        mask: u8,
+    ) -> Option<u32> {
+        let composite = Composite::new(under, over, mask);
+        match self.composites.get(composite) {
+            Some(number) => Some(number),
+            None => self.name_composite(slots, composite),
+        }
+    }
+
+    #[cold]
+    fn name_composite(&mut self, slots: &Slots, composite: Composite) -> Option<u32> {
+        if self.ended || self.composites.len() >= COMPOSITES {
+            return None;
+        }
+        let number = slots.name_composite(self.slot, composite)?;
+        self.composites.insert(composite, number);
+        Some(number)
     }
 
     #[cold]
@@ -316,6 +349,7 @@ impl ThreadClock {
         // after its end meets `renew` before it records anything.
         self.set_epoch();
         self.sites.clear();
+        self.composites.clear();
     }
 
     /// Goes on in another slot, all that was done in this one in the past.
@@ -340,6 +374,7 @@ impl ThreadClock {
         self.time = time;
         self.set_epoch();
         self.sites.clear();
+        self.composites.clear();
         // Nobody else has seen the new slot: its next publication brings news, of the old one at least.
         self.learned = true;
     }

@@ -3,7 +3,7 @@
 //! Most of them are the same: the rows of a matrix that four threads read have one history. So a state of plain accesses
 //! is immutable, stored once, and *shared* by all locations that are in it (the idea of SlimFast, Peng et al., IPDPS 2018); a
 //! large table read by everybody costs 16 bytes a word and one state. A state with atomic accesses changes with each of
-//! them and is *owned* by its location.
+//! them and is *owned* by its location; so is one that changes with nearly every access because its readers go from epoch to epoch, see `Memo`.
 //!
 //! A shared state is counted: one for each location that holds its index and for each thread that remembers it. Its index is
 //! not used again before the count is zero, so whoever holds a count may compare indices instead of states.
@@ -96,6 +96,14 @@ impl Depot {
 
     /// The shared state that says `cells`, held `count` times more.
     pub(super) fn intern(&self, cells: &[Cell], count: u32) -> u32 {
+        match self.share(cells, count, true) {
+            Some((index, _)) => index,
+            None => unreachable!("it was to be made"),
+        }
+    }
+
+    /// The same if there is such a state, or if one may be made; and whether it was made.
+    pub(super) fn share(&self, cells: &[Cell], count: u32, make: bool) -> Option<(u32, bool)> {
         let hash = hash(cells);
         let mut interned = self.shard(hash).lock();
         if let Some((_, index)) = interned.find(hash, |(known, _)| **known == *cells) {
@@ -104,7 +112,10 @@ impl Depot {
                 .get(*index)
                 .count
                 .fetch_add(count, Ordering::Relaxed);
-            return *index;
+            return Some((*index, false));
+        }
+        if !make {
+            return None;
         }
         let cells: Arc<[Cell]> = cells.into();
         let index = self.take();
@@ -112,7 +123,7 @@ impl Depot {
         entry.count.store(count, Ordering::Relaxed);
         *entry.state.lock() = State::Shared(Arc::clone(&cells));
         interned.insert_unique(hash, (cells, index), |(cells, _)| self::hash(cells));
-        index
+        Some((index, true))
     }
 
     /// What the shared state says. The caller holds it.

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use super::cell::Cell;
-use super::location::{Conflict, Touch, Touched, conflict, step};
+use super::location::{Conflict, Touch, Touched, conflict, merge, step};
 use super::rule::Rule;
 use super::stats::RuleName;
-use crate::clock::ThreadClock;
+use crate::clock::{Slots, ThreadClock};
 
 /// Any number of accesses to eight bytes, by what they are; each list is ordered by slot.
 ///
@@ -28,7 +28,8 @@ impl Extended {
     /// Checks an access by `me`, and remembers it.
     pub(super) fn touch<R: Rule>(
         &mut self,
-        me: &ThreadClock,
+        me: &mut ThreadClock,
+        slots: &Slots,
         touch: Touch,
         out: &mut Vec<Conflict>,
     ) -> Touched {
@@ -84,13 +85,23 @@ impl Extended {
             }
         };
         if touch.record {
-            self.insert(new, touch.atomic);
+            self.insert_as(new, touch.atomic, |old, new| merge(old, new, me, slots));
         }
         Touched { rule, overwritten }
     }
 
     /// Remembers an access.
     pub(super) fn insert(&mut self, new: Cell, atomic: bool) {
+        self.insert_as(new, atomic, Cell::merged);
+    }
+
+    /// Remembers an access, as one with another if `merge` makes one of them.
+    fn insert_as(
+        &mut self,
+        new: Cell,
+        atomic: bool,
+        mut merge: impl FnMut(Cell, Cell) -> Option<Cell>,
+    ) {
         if new.is_empty() {
             return;
         }
@@ -104,7 +115,7 @@ impl Extended {
         let same = list[at..]
             .iter_mut()
             .take_while(|old| old.slot() == new.slot())
-            .find_map(|old| old.merged(new).map(|merged| (old, merged)));
+            .find_map(|old| merge(*old, new).map(|merged| (old, merged)));
         match same {
             Some((old, merged)) => *old = merged,
             None => list.insert(at, new),
@@ -131,6 +142,13 @@ impl Extended {
         flat.extend_from_slice(&self.reads);
         flat.sort_unstable_by_key(|cell| (!cell.is_write(), cell.slot(), cell.0));
         true
+    }
+
+    /// Is it so little that it fits into a location?
+    pub(super) fn fits(&self) -> bool {
+        self.atomic_reads.is_empty()
+            && self.atomic_writes.is_empty()
+            && self.writes.len() + self.reads.len() <= 2
     }
 
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.

@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 
 use event::AccessKind;
 
-use super::cell::{Cell, Epoch};
+use super::cell::{Asked, Cell, Epoch};
 use super::depot::Depot;
 use super::extended::Extended;
 use super::memo::Memo;
@@ -32,7 +32,7 @@ use super::pages::Blank;
 use super::pages::Page;
 use super::rule::Rule;
 use super::stats::RuleName;
-use crate::clock::ThreadClock;
+use crate::clock::{Slots, ThreadClock};
 use crate::lock::{AtomicU64, Ordering};
 
 /// The shadow of eight bytes.
@@ -99,8 +99,14 @@ impl Location {
     /// has not ended: either the two do not conflict, or the race on these bytes is reported already.
     #[inline(always)]
     pub fn is_redundant(&self, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
-        Cell(self.cells[0].load(Ordering::Relaxed)).answers(epoch, kind, mask)
-            || Cell(self.cells[1].load(Ordering::Relaxed)).answers(epoch, kind, mask)
+        self.gives(epoch, Asked::new(kind, mask))
+    }
+
+    /// The same for what was asked.
+    #[inline(always)]
+    pub fn gives(&self, epoch: Epoch, asked: Asked) -> bool {
+        Cell(self.cells[0].load(Ordering::Relaxed)).gives(epoch, asked)
+            || Cell(self.cells[1].load(Ordering::Relaxed)).gives(epoch, asked)
     }
 
     /// Was it never accessed since it was last cleared?
@@ -114,21 +120,23 @@ impl Location {
     pub fn touch<R: Rule>(
         &self,
         depot: &Depot,
-        me: &ThreadClock,
+        me: &mut ThreadClock,
+        slots: &Slots,
         memo: &mut Memo,
         touch: Touch,
         out: &mut Vec<Conflict>,
     ) -> Touched {
         let first = self.lock();
         debug_assert!(first != Cell::SPLIT, "only whole pages are split");
-        self.touch_locked::<R>(first, depot, me, memo, touch, out)
+        self.touch_locked::<R>(first, depot, me, slots, memo, touch, out)
     }
 
     /// As [`Location::touch`], for a location that stands for a whole page; nothing is done if the page was split.
     pub fn touch_whole<R: Rule>(
         &self,
         depot: &Depot,
-        me: &ThreadClock,
+        me: &mut ThreadClock,
+        slots: &Slots,
         memo: &mut Memo,
         touch: Touch,
         out: &mut Vec<Conflict>,
@@ -138,7 +146,7 @@ impl Location {
             self.unlock([first, Cell::EMPTY]);
             return None;
         }
-        Some(self.touch_locked::<R>(first, depot, me, memo, touch, out))
+        Some(self.touch_locked::<R>(first, depot, me, slots, memo, touch, out))
     }
 
     #[inline(always)]
@@ -146,14 +154,15 @@ impl Location {
         &self,
         first: Cell,
         depot: &Depot,
-        me: &ThreadClock,
+        me: &mut ThreadClock,
+        slots: &Slots,
         memo: &mut Memo,
         touch: Touch,
         out: &mut Vec<Conflict>,
     ) -> Touched {
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
         if !first.is_inline() || touch.atomic {
-            return self.touch_outside::<R>(depot, me, memo, touch, [first, second], out);
+            return self.touch_outside::<R>(depot, me, slots, memo, touch, [first, second], out);
         }
         let raced = out.len();
         let fits = fit::<R>(
@@ -161,6 +170,7 @@ impl Location {
             touch.cell,
             touch.record,
             me,
+            slots,
             |old, mask| {
                 conflict(out, old, false, mask);
             },
@@ -168,7 +178,7 @@ impl Location {
         let Some((cells, rule)) = fits else {
             // The races, if any, will be found again.
             out.truncate(raced);
-            return self.touch_outside::<R>(depot, me, memo, touch, [first, second], out);
+            return self.touch_outside::<R>(depot, me, slots, memo, touch, [first, second], out);
         };
         self.unlock(cells);
         Touched {
@@ -180,7 +190,12 @@ impl Location {
     /// As [`Location::touch`] for the plain access `cell`, which is recorded, where that is easy: the location is inline and
     /// stays so, nobody holds it, and there is no race. Otherwise nothing is done.
     #[inline(always)]
-    pub(crate) fn touch_inline<R: Rule>(&self, me: &ThreadClock, cell: Cell) -> Option<RuleName> {
+    pub(crate) fn touch_inline<R: Rule>(
+        &self,
+        me: &mut ThreadClock,
+        slots: &Slots,
+        cell: Cell,
+    ) -> Option<RuleName> {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
         if !first.is_inline() {
             return None;
@@ -195,7 +210,7 @@ impl Location {
             .ok()?;
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
         let mut raced = false;
-        match fit::<R>([first, second], cell, true, me, |_, _| raced = true) {
+        match fit::<R>([first, second], cell, true, me, slots, |_, _| raced = true) {
             Some((cells, rule)) if !raced => {
                 self.unlock(cells);
                 Some(rule)
@@ -213,7 +228,8 @@ impl Location {
     fn touch_outside<R: Rule>(
         &self,
         depot: &Depot,
-        me: &ThreadClock,
+        me: &mut ThreadClock,
+        slots: &Slots,
         memo: &mut Memo,
         touch: Touch,
         old: [Cell; 2],
@@ -226,15 +242,14 @@ impl Location {
             Cell::EMPTY
         };
         if let Some(index) = old[0].as_owned() {
-            let (touched, flat) = depot.with_owned(index, |extended| {
-                let touched = extended.touch::<R>(me, touch, out);
-                (touched, extended.flatten(&mut memo.flat))
+            let (touched, fits) = depot.with_owned(index, |extended| {
+                let touched = extended.touch::<R>(me, slots, touch, out);
+                (touched, extended.fits())
             });
-            if flat {
-                drop(depot.disown(index));
-                self.unlock(hinted(outside(depot, &memo.flat), hint));
+            if fits {
+                self.unlock(store(depot, depot.disown(index)));
             } else {
-                self.unlock(hinted([old[0], Cell::EMPTY], hint));
+                self.unlock(if plain { [old[0], hint] } else { old });
             }
             return touched;
         }
@@ -252,14 +267,9 @@ impl Location {
         }
         load(depot, old, &mut memo.scratch);
         let raced = out.len();
-        let touched = memo.scratch.touch::<R>(me, touch, out);
-        let new = if memo.scratch.flatten(&mut memo.flat) {
-            outside(depot, &memo.flat)
-        } else {
-            let index = depot.own(core::mem::take(&mut memo.scratch));
-            [Cell::owned(index), Cell::EMPTY]
-        };
-        if plain && out.len() == raced {
+        let touched = memo.scratch.touch::<R>(me, slots, touch, out);
+        let new = memo.store(depot);
+        if plain && out.len() == raced && new[0].as_owned().is_none() {
             memo.settle(depot, new[0], touch.cell);
             memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
         }
@@ -271,9 +281,21 @@ impl Location {
     }
 
     /// As [`Location::is_redundant`], for states that locations share.
-    #[inline]
+    #[inline(always)]
     pub fn is_settled(&self, memo: &mut Memo, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
+        first.as_shared().is_some() && self.settled_by(first, memo, epoch, kind, mask)
+    }
+
+    #[inline(never)]
+    fn settled_by(
+        &self,
+        first: Cell,
+        memo: &mut Memo,
+        epoch: Epoch,
+        kind: AccessKind,
+        mask: u8,
+    ) -> bool {
         let Some(access) = memo.settles(first, epoch, kind, mask) else {
             return false;
         };
@@ -511,11 +533,16 @@ fn load(depot: &Depot, cells: [Cell; 2], extended: &mut Extended) {
 
 /// The cells of a location with these plain accesses: two of them inline, more outside.
 fn outside(depot: &Depot, flat: &[Cell]) -> [Cell; 2] {
+    inline(flat).unwrap_or_else(|| [Cell::shared(depot.intern(flat, 1)), Cell::EMPTY])
+}
+
+/// The cells of a location with these plain accesses, if they fit.
+pub(super) fn inline(flat: &[Cell]) -> Option<[Cell; 2]> {
     match *flat {
-        [] => [Cell::EMPTY; 2],
-        [a] => [a, Cell::EMPTY],
-        [a, b] => [a, b],
-        _ => [Cell::shared(depot.intern(flat, 1)), Cell::EMPTY],
+        [] => Some([Cell::EMPTY; 2]),
+        [a] => Some([a, Cell::EMPTY]),
+        [a, b] => Some([a, b]),
+        _ => None,
     }
 }
 
@@ -536,9 +563,19 @@ fn fit<R: Rule>(
     old: [Cell; 2],
     access: Cell,
     record: bool,
-    me: &ThreadClock,
+    me: &mut ThreadClock,
+    slots: &Slots,
     mut race: impl FnMut(Cell, u8),
 ) -> Option<([Cell; 2], RuleName)> {
+    // The most frequent case of a write: nothing of what is remembered is remembered any longer.
+    if record
+        && access.is_write()
+        && is_past::<R>(old[0], access, me)
+        && is_past::<R>(old[1], access, me)
+    {
+        let rule = rule_inline(access, access, [Cell::EMPTY; 2]);
+        return Some(([access, Cell::EMPTY], rule));
+    }
     let mut new = access;
     let a = step::<R>(old[0], &mut new, me, &mut race);
     let b = step::<R>(old[1], &mut new, me, &mut race);
@@ -549,14 +586,41 @@ fn fit<R: Rule>(
         [a, b]
     } else if a.is_empty() {
         [new, b]
-    } else if let Some(merged) = a.merged(new) {
+    } else if let Some(merged) = merge(a, new, me, slots) {
         [merged, b]
     } else if b.is_empty() {
         [a, new]
     } else {
-        [a, b.merged(new)?]
+        [a, merge(b, new, me, slots)?]
     };
     Some((cells, rule))
+}
+
+/// Is `old` of another epoch, ordered before `new` and superseded by it in all its bytes? (Also if there is none.)
+#[inline(always)]
+fn is_past<R: Rule>(old: Cell, new: Cell, me: &ThreadClock) -> bool {
+    old.is_empty()
+        || old.only(!new.mask()).is_empty()
+            && R::supersedes(old, new, true)
+            && !old.same_epoch(new)
+            && me.covers(old.slot(), old.time())
+}
+
+/// One cell for two accesses by `me` that differ in nothing but their bytes and sites.
+#[inline(always)]
+pub(super) fn merge(old: Cell, new: Cell, me: &mut ThreadClock, slots: &Slots) -> Option<Cell> {
+    if !old.same_but_site(new) {
+        return None;
+    }
+    if let Some(merged) = old.merged(new) {
+        return Some(merged);
+    }
+    debug_assert!(
+        old.mask() & new.mask() == 0,
+        "what is recorded is not recorded again"
+    );
+    let number = me.compose(slots, old.site(), new.site(), new.mask())?;
+    Some(old.with(new.mask()).named(number))
 }
 
 /// Holds `new` against one remembered plain access. Returns what is left of `old`; what of `new` needs no record is

@@ -16,12 +16,17 @@ use event::AccessKind;
 use super::cell::{Cell, Epoch};
 use super::depot::Depot;
 use super::extended::Extended;
+use super::location::inline;
 use super::stats::RuleName;
 
 const STEPS: usize = 64;
 const SETTLED: usize = 256;
 /// See [`Memo::should_hint`].
 const HINT_EVERY: u32 = 4;
+/// See [`Memo::store`]: a state that is made weighs as much as so many that are met again …
+const MADE: u32 = 4;
+/// … and at this weight no more are made.
+const VAIN: u32 = 64;
 /// So many counts of a new state are taken at once, and so many of an old one given back.
 const BATCH: u32 = 64;
 
@@ -46,6 +51,8 @@ pub struct Memo {
     settled: Box<[(Cell, Cell)]>,
     /// How often a state was found there.
     found: u32,
+    /// How many states were made of late, less those that were met again.
+    in_vain: u32,
     /// Room to work in.
     pub(super) scratch: Extended,
     pub(super) flat: Vec<Cell>,
@@ -57,6 +64,7 @@ impl Default for Memo {
             steps: alloc::vec![None; STEPS].into(),
             settled: alloc::vec![(Cell::EMPTY, Cell::EMPTY); SETTLED].into(),
             found: 0,
+            in_vain: 0,
             scratch: Extended::default(),
             flat: Vec::new(),
         }
@@ -113,6 +121,28 @@ impl Memo {
         };
     }
 
+    /// Stores the state in `scratch` for a location: its cells. A state like none before is shared in the hope that more locations will have it;
+    /// if that hope was in vain for a while, the location gets it for itself and changes it in place.
+    pub(super) fn store(&mut self, depot: &Depot) -> [Cell; 2] {
+        if self.scratch.flatten(&mut self.flat) {
+            if let Some(cells) = inline(&self.flat) {
+                return cells;
+            }
+            if let Some((index, made)) = depot.share(&self.flat, 1, self.in_vain < VAIN) {
+                self.in_vain = if made {
+                    self.in_vain + MADE
+                } else {
+                    self.in_vain.saturating_sub(1)
+                };
+                return [Cell::shared(index), Cell::EMPTY];
+            }
+            // Try again some time.
+            self.in_vain -= 1;
+        }
+        let index = depot.own(core::mem::take(&mut self.scratch));
+        [Cell::owned(index), Cell::EMPTY]
+    }
+
     /// The step that was made before in the same situation, made again: its outcome, with its counts settled.
     pub(super) fn again(
         &mut self,
@@ -133,6 +163,7 @@ impl Memo {
             }
             step.credit -= 1;
         }
+        self.in_vain = self.in_vain.saturating_sub(1);
         if let Some(index) = step.old[0].as_shared() {
             step.debt += 1;
             if step.debt > BATCH {

@@ -13,7 +13,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-pub use cell::{Cell, Epoch};
+pub use cell::{Asked, Cell, Epoch};
 pub use depot::Depot;
 pub use location::{Conflict, Location, Touch, Touched};
 pub use memo::Memo;

@@ -123,7 +123,14 @@ impl World {
                             atomic,
                             record: true,
                         };
-                        location.touch::<R>(&self.depot, clock, memo, touch, &mut found);
+                        location.touch::<R>(
+                            &self.depot,
+                            clock,
+                            self.order.slots(),
+                            memo,
+                            touch,
+                            &mut found,
+                        );
                         for conflict in found.drain(..) {
                             assert_ne!(conflict.old.slot(), clock.slot(), "{steps:?}");
                             racy |= conflict.mask;

@@ -121,7 +121,8 @@ impl Ground<'_> {
         };
         let touched = location.touch::<FastTrackRule>(
             self.memory.depot(),
-            &self.thread.clock,
+            &mut self.thread.clock,
+            self.order.slots(),
             &mut self.thread.memo,
             touch,
             &mut self.found,
@@ -164,7 +165,11 @@ impl Ground<'_> {
             for conflict in core::mem::take(&mut self.found) {
                 for byte in (0..8).filter(|byte| conflict.mask >> byte & 1 != 0) {
                     let addr = word.0 + byte;
-                    self.report(conflict, addr..addr + 1, None, manner, site);
+                    let here = Conflict {
+                        mask: 1 << byte,
+                        ..conflict
+                    };
+                    self.report(here, addr..addr + 1, None, manner, site);
                 }
             }
         }
@@ -198,7 +203,8 @@ impl Ground<'_> {
                 thread: slots.tid(old.slot(), old.time()),
                 kind: old.kind(),
                 atomic: conflict.atomic,
-                site: slots.site(old.slot(), old.site()),
+                // The bytes given are one, or all of an element that is never recorded in parts.
+                site: slots.site(old.slot(), old.site(), conflict.mask.trailing_zeros() % 8),
             },
             second: Side {
                 thread: self.thread.clock.tid(),

@@ -6,6 +6,9 @@ use llvm_sys::debuginfo::{LLVMGetSubprogram, LLVMInstructionGetDebugLoc};
 use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMMetadataRef, LLVMValueRef};
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMThreadLocalMode};
 
+/// LLVM's number of the calling convention `preserve_mostcc`.
+const PRESERVE_MOST: u32 = 14;
+
 /// Any value of the module.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Value(pub(super) LLVMValueRef);
@@ -175,6 +178,16 @@ impl Value {
     pub(crate) fn set_no_tail(self) {
         let kind = llvm_sys::LLVMTailCallKind::LLVMTailCallKindNoTail;
         llvm!(LLVMSetTailCallKind, self.0, kind);
+    }
+
+    /// Of a function: it keeps nearly all general registers. Its calls have to say so too.
+    pub(crate) fn set_preserve_most(self) {
+        llvm!(LLVMSetFunctionCallConv, self.0, PRESERVE_MOST);
+    }
+
+    /// The same of a call.
+    pub(crate) fn set_call_preserve_most(self) {
+        llvm!(LLVMSetInstructionCallConv, self.0, PRESERVE_MOST);
     }
 
     /// Value of an attribute of parameter `index` as the call states it, or as the callee does.

@@ -6,7 +6,7 @@
 ; EXPECT call void @__footrace_write4(ptr %p)
 ; EXPECT define internal void @__footrace_read4(ptr
 ; EXPECT load i64, ptr @__footrace_tls
-; EXPECT call void @__footrace_read4_slow(ptr %p)
+; EXPECT call preserve_mostcc void @__footrace_read4_slow(ptr %p)
 ; COUNT 0 call ptr @__footrace_own
 ; COUNT 0 nonlazybind
 ; COUNT 1 @__footrace_tls = external thread_local(initialexec) global i64
