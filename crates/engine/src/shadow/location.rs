@@ -150,6 +150,10 @@ impl Location {
     }
 
     #[inline(always)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a step takes what the thread, its slot and the depot know; a struct for it would be built at each"
+    )]
     fn touch_locked<R: Rule>(
         &self,
         first: Cell,
@@ -225,6 +229,7 @@ impl Location {
     /// The same for a state that is outside, or will be.
     #[cold]
     #[inline(never)]
+    #[allow(clippy::too_many_arguments, reason = "as above")]
     fn touch_outside<R: Rule>(
         &self,
         depot: &Depot,
