@@ -142,7 +142,7 @@ impl<'a, R: Rule> Work<'a, R> {
         self.thread.clock.numbering() == Some(slot)
             && self
                 .shadow
-                .access_inline(self.thread, location, self.kind, mask, number)
+                .access_inline(self.order, self.thread, location, self.kind, mask, number)
     }
 
     #[inline(never)]
