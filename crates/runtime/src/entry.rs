@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
+use engine::Detector;
 use engine::detector::Access;
 use event::{AccessKind, Addr, Elements};
 
