@@ -2,6 +2,8 @@
 // their places in the pipeline. Everything else is in lib.rs.
 #include "llvm-c/Core.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
@@ -14,7 +16,6 @@
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
-#include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -69,14 +70,43 @@ struct AllowUnrolling : PassInfoMixin<AllowUnrolling> {
   }
 };
 
-// What makes loops analysable: values in registers, tests at the end, one back edge, wide counters,
-// no loops of a few rounds.
+// Loads of memory that others may see: volatile while loops are prepared, since a read whose value
+// nobody uses is one all the same.
+static const char *const Kept = "footrace.kept";
+
+struct KeepLoads : PassInfoMixin<KeepLoads> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    for (Instruction &I : instructions(F))
+      if (auto *Load = dyn_cast<LoadInst>(&I))
+        if (Load->isSimple() &&
+            !isa<AllocaInst>(getUnderlyingObject(Load->getPointerOperand()))) {
+          Load->setVolatile(true);
+          Load->setMetadata(Kept, MDNode::get(F.getContext(), {}));
+        }
+    return PreservedAnalyses::none();
+  }
+};
+
+struct ReleaseLoads : PassInfoMixin<ReleaseLoads> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    for (Instruction &I : instructions(F))
+      if (I.getMetadata(Kept)) {
+        I.setMetadata(Kept, nullptr);
+        if (auto *Load = dyn_cast<LoadInst>(&I))
+          Load->setVolatile(false);
+      }
+    return PreservedAnalyses::none();
+  }
+};
+
+// What makes loops analysable: tests at the end, one back edge, wide counters, no loops of a few rounds.
+// Memory stays as it is, so that every placement sees the same accesses: no SROA, which would drop the unused parts of a copy.
 static void prepare(ModulePassManager &MPM) {
   if (!footrace_moves_checks())
     return;
   FunctionPassManager FPM;
+  FPM.addPass(KeepLoads());
   FPM.addPass(AllowUnrolling());
-  FPM.addPass(SROAPass(SROAOptions::PreserveCFG));
   FPM.addPass(LoopSimplifyPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(LoopRotatePass()));
   LoopPassManager LPM;
@@ -84,7 +114,7 @@ static void prepare(ModulePassManager &MPM) {
   // Fields that a short loop visits become accesses of the loop around it.
   LPM.addPass(LoopFullUnrollPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(std::move(LPM)));
-  FPM.addPass(SROAPass(SROAOptions::PreserveCFG));
+  FPM.addPass(ReleaseLoads());
   MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
 }
 

@@ -268,7 +268,7 @@ impl Values {
         }
         let equality = matches!(predicate, Predicate::LLVMIntEQ | Predicate::LLVMIntNE);
         let (left, right) = (self.of(left)?, self.of(right)?);
-        if !equality && !(left.exact && right.exact) {
+        if !(equality || left.exact && right.exact) {
             return None;
         }
         let (left, right) = (left.lin, right.lin);
