@@ -108,7 +108,7 @@ fn stack_id(frames: &[u64]) -> StackId {
 
 /// Of the locks taken at one place only this many are told apart: a table of locks would make a site of each of its locks
 /// wherever one of them is held.
-const ALIKE: u32 = 64;
+const ALIKE: u32 = 16;
 
 /// The locks met at each place.
 struct Alike {
