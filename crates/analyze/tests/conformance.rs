@@ -106,30 +106,30 @@ fn all_traces_of_every_footprint() {
         all_traces(&Alphabet::full(), 5, 1);
     } else {
         all_traces(&Alphabet::full(), 3, 1);
-        all_traces(&Alphabet::full(), 5, 2000);
+        all_traces(&Alphabet::full(), 5, 10_000);
     }
 }
 
 #[test]
 fn all_traces_of_each_kind_of_footprint() {
-    let (events, sample) = if long() { (6, 1) } else { (5, 64) };
-    all_traces(&Alphabet::small(), events, sample);
+    let sample = if long() { 1 } else { 64 };
+    all_traces(&Alphabet::small(), 5, sample);
 }
 
 #[test]
 fn all_longer_traces() {
-    let (events, sample) = if long() { (6, 1) } else { (5, 8) };
+    let (events, sample) = if long() { (6, 1) } else { (5, 16) };
     all_traces(&Alphabet::tiny(), events, sample);
 }
 
 #[test]
 fn all_traces_with_fork_and_join() {
-    let (events, sample) = if long() { (6, 1) } else { (5, 32) };
-    all_traces(&Alphabet::tiny().with_forks(), events, sample);
+    let sample = if long() { 1 } else { 64 };
+    all_traces(&Alphabet::tiny().with_forks(), 5, sample);
 }
 
 #[test]
 fn all_traces_with_atomics() {
-    let (events, sample) = if long() { (6, 1) } else { (5, 8) };
-    all_traces(&Alphabet::atomics(), events, sample);
+    let sample = if long() { 1 } else { 128 };
+    all_traces(&Alphabet::atomics(), 5, sample);
 }
