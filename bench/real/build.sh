@@ -92,32 +92,6 @@ PYTHON
   mv "$work/video.yuv.new" "$work/video.yuv"
 }
 
-# A picture that gets smaller: 24 bits for what has few colours.
-picture() {
-  [ ! -e "$work/picture.png" ] || return 0
-  python3 - "$work/picture.png.new" << 'PYTHON'
-import struct
-import sys
-import zlib
-
-SIZE = 160
-rows = b"".join(
-    b"\0" + b"".join(bytes((x // 20 * 30, y // 20 * 30, (x ^ y) & 64)) for x in range(SIZE)) for y in range(SIZE)
-)
-
-
-def chunk(kind, data):
-    body = kind + data
-    return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
-
-
-with open(sys.argv[1], "wb") as out:
-    out.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", SIZE, SIZE, 8, 2, 0, 0, 0)))
-    out.write(chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
-PYTHON
-  mv "$work/picture.png.new" "$work/picture.png"
-}
-
 fetch() {
   case $1 in
     pigz) deb zlib pigz && input 8 ;;
@@ -130,7 +104,6 @@ fetch() {
     leveldb) deb leveldb ;;
     ripgrep) crate ripgrep 15.2.0 && deb libzstd ;;
     fd) crate fd-find 10.5.0 && deb libzstd ;;
-    oxipng) crate oxipng 10.2.1 && picture ;;
     rayon | tokio) (cd "$here/rust" && cargo fetch --locked --quiet) ;;
     *) echo "build.sh: error: unknown program $1" >&2; return 2 ;;
   esac
@@ -202,7 +175,6 @@ build_crate() {
 }
 build_ripgrep() { build_crate ripgrep rg; }
 build_fd() { build_crate fd-find fd; }
-build_oxipng() { build_crate oxipng oxipng; }
 build_own() {
   $CARGO_BUILD --release --locked -j$jobs --package "$1-job" --manifest-path "$here/rust/Cargo.toml" --target-dir target
   cp "$(find target -path "*release/$1-job" -type f -perm -u+x | head -1)" program

@@ -10,7 +10,7 @@ use std::process::Command;
 pub(crate) struct Real {
     pub(crate) name: &'static str,
     rust: bool,
-    /// Its command line: `{threads}`, `{input:N}` (a file of N MB), `{sources}` (a tree of C), `{video}`, `{picture}`, `{user}`.
+    /// Its command line: `{threads}`, `{input:N}` (a file of N MB), `{sources}` (a tree of C), `{video}`, `{user}`.
     arguments: &'static [&'static str],
     check: Check,
 }
@@ -100,11 +100,6 @@ pub(crate) const ALL: &[Real] = &[
         ],
         Check::SameLines,
     ),
-    rust(
-        "oxipng",
-        &["-t{threads}", "-o", "2", "-q", "--stdout", "{picture}"],
-        Check::SameOutput,
-    ),
     rust("rayon", &["{threads}", "4000000"], Check::SameOutput),
     rust("tokio", &["{threads}", "60000"], Check::SameOutput),
 ];
@@ -153,7 +148,6 @@ impl Real {
                     .replace("{threads}", &threads.to_string())
                     .replace("{sources}", &path("src/libzstd"))
                     .replace("{video}", &path("video.yuv"))
-                    .replace("{picture}", &path("picture.png"))
                     .replace("{user}", &user)
             })
             .collect();
