@@ -134,7 +134,8 @@ impl Ground<'_> {
     /// The same for bytes that have their own shadow.
     pub(super) fn touch_bytes(&mut self, elements: Elements, manner: Manner, site: Site) {
         let (lists, races) = (self.lists, &mut *self.races);
-        let told: Sink<'_> = &mut |race: &Race| lists.report(race, races);
+        let mut found: Vec<Race> = Vec::new();
+        let told: Sink<'_> = &mut |race: &Race| lists.report(race, &mut |race| found.push(*race));
         if manner.atomic {
             let addr = elements.addr(elements.lo);
             let len = (elements.hi - elements.lo) * u64::from(elements.elem);
@@ -149,6 +150,9 @@ impl Ground<'_> {
         } else {
             self.memory
                 .late_range(self.order, self.thread, manner.kind, elements, site, told);
+        }
+        if !found.is_empty() {
+            tell(&found, races);
         }
     }
 
@@ -214,5 +218,34 @@ impl Ground<'_> {
             },
         };
         self.lists.report(&race, self.races);
+    }
+}
+
+/// Tells of races that one check found, in ascending order: neighbours that differ in nothing but their element know of each
+/// other.
+#[cold]
+fn tell(found: &[Race], races: Sink<'_>) {
+    let alike = |a: &Race, b: &Race| (a.size, a.first, a.second) == (b.size, b.first, b.second);
+    for group in found.chunk_by(alike) {
+        let size = u64::from(group[0].size);
+        let step = group
+            .get(1)
+            .map_or(0, |next| next.addr.0.saturating_sub(group[0].addr.0));
+        let even = matches!(size, 1 | 2 | 4 | 8)
+            && step > 0
+            && step.is_multiple_of(size)
+            && group
+                .windows(2)
+                .all(|pair| pair[0].addr.0 + step == pair[1].addr.0);
+        let elements = even.then(|| Elements {
+            base: group[0].addr,
+            elem: size as u8,
+            lo: 0,
+            hi: (group.len() as u64 - 1) * (step / size) + 1,
+            stride: step / size,
+        });
+        for race in group {
+            races(&Race { elements, ..*race });
+        }
     }
 }
