@@ -228,6 +228,23 @@ verdict!(
         .r(2, 64, 4),
     64..68
 );
+/// Also if the thread wrote there before, in the same epoch, and that raced with another atomic access.
+#[test]
+fn a_repeated_plain_write_breaks_the_release_sequence() {
+    fn run<D: Detector + Default>() {
+        let mut run = Run::<D>::new(3);
+        run.r(0, 64, 4)
+            .atomic(0, 128, AtomicOp::Rmw(RmwOrder::SeqCst))
+            .w(1, 128, 1)
+            .atomic(0, 128, AtomicOp::Store(StoreOrder::SeqCst))
+            .w(1, 128, 1)
+            .atomic(2, 128, AtomicOp::Load(LoadOrder::SeqCst))
+            .w(2, 64, 4);
+        assert_eq!(run.bytes(), [64, 65, 66, 67, 128]);
+    }
+    run::<Djit>();
+    run::<FastTrack>();
+}
 verdict!(
     an_rmw_continues_it,
     3,

@@ -254,7 +254,8 @@ impl Location {
             if fits {
                 self.unlock(store(depot, depot.disown(index)));
             } else {
-                self.unlock(if plain { [old[0], hint] } else { old });
+                // After an atomic access there is no hint: the next plain write must end its release sequence, in whichever epoch.
+                self.unlock([old[0], hint]);
             }
             return touched;
         }
