@@ -246,6 +246,20 @@ fn a_repeated_plain_write_breaks_the_release_sequence() {
     run::<FastTrack>();
 }
 verdict!(
+    a_plain_write_breaks_the_sequence_of_a_store_after_another_one,
+    2,
+    |run| run
+        .w(0, 64, 4)
+        .atomic(0, 128, AtomicOp::Store(StoreOrder::Relaxed))
+        .w(0, 128, 4)
+        .atomic(0, 128, AtomicOp::Store(StoreOrder::Release))
+        .w(0, 129, 1)
+        .atomic(1, 128, AtomicOp::Load(LoadOrder::Relaxed))
+        .sync(1, SyncOp::Fence(FenceOrder::Acquire))
+        .r(1, 64, 4),
+    (64..68).chain(128..132)
+);
+verdict!(
     an_rmw_continues_it,
     3,
     |run| run

@@ -8,6 +8,9 @@
 //! * if B releases, as long as all that the thread has published since A went into the atomic object itself and nobody took
 //!   it from there: B replaces it, before anybody knows `e`.
 //!
+//! and, if B writes, the object was not overwritten since by a plain write: that took A from the shadow, where it says which bytes are the
+//! object's.
+//!
 //! The second is why a counter that one thread counts up costs no epochs and no records, however strong its order. A *stretch* of a
 //! thread's execution is what lies between two publications; each has a number. A stretch ends also when the thread frees memory or
 //! gets some, as its records there are gone then.

@@ -74,8 +74,11 @@ impl HappensBefore {
         op: AtomicOp,
     ) -> bool {
         let effect = Effect::of(op);
+        // The records of an object's writes say which plain writes overwrite it: one that was overwritten needs new ones.
+        let mut whole = !effect.writes;
         let mut untaken = false;
         if let Some(object) = bracket.find() {
+            whole |= object.size >= size;
             if object.released.is_of(thread.slot()) {
                 untaken = object.untaken;
             } else if effect.reads {
@@ -89,8 +92,8 @@ impl HappensBefore {
         }
         match thread.stands(bracket.addr(), size, effect.writes) {
             Stands::No => false,
-            Stands::IfUntaken => effect.releases && untaken,
-            Stands::Yes => true,
+            Stands::IfUntaken => effect.releases && untaken && whole,
+            Stands::Yes => whole,
         }
     }
 
