@@ -477,7 +477,12 @@ fn whatever_rex_keeps_can_matter() {
         }
         let z = 9;
         future.push(op(z, Op::Receive(SyncId(7))));
-        future.extend([acq(z, 0), acq(z, 1), write(z, 0, 2)]);
+        let scalar = Op::Access {
+            kind: event::AccessKind::Write,
+            addr: r#gen::exhaustive::SCALAR,
+            size: u32::from(r#gen::exhaustive::WORD),
+        };
+        future.extend([acq(z, 0), acq(z, 1), op(z, scalar)]);
         for t in (0..3).filter(|&t| Tid(t) != last.thread) {
             // Those that have ended, or been joined, cannot send any more.
             let at = future.len() - 1;
