@@ -142,7 +142,8 @@ impl Output<'_> {
             let text = text::render(finding, self.color);
             match self.log_path {
                 None => {
-                    let _ = writeln!(std::io::stderr(), "{text}\n");
+                    // In one piece, and on a line of its own: the program may be in the middle of one.
+                    let _ = std::io::stderr().write_all(format!("\n{text}\n\n").as_bytes());
                 }
                 Some(path) => {
                     let mut name = path.as_os_str().to_owned();
