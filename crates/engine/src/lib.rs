@@ -22,6 +22,7 @@ extern crate alloc;
 extern crate std;
 
 mod atomic_bytes;
+mod boxed;
 pub mod clock;
 pub mod detector;
 mod grow;

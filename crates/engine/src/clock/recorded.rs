@@ -15,6 +15,8 @@
 //! thread's execution is what lies between two publications; each has a number. A stretch ends also when the thread frees memory or
 //! gets some, as its records there are gone then.
 
+use crate::boxed::boxed_with;
+use alloc::boxed::Box;
 use event::Addr;
 
 const WAYS: usize = 64;
@@ -32,7 +34,7 @@ struct Entry {
 /// The atomic accesses that a thread recorded last.
 #[derive(Debug)]
 pub(super) struct Recorded {
-    entries: [Entry; WAYS],
+    entries: Box<[Entry; WAYS]>,
 }
 
 /// On what condition an earlier access stands for one.
@@ -51,15 +53,15 @@ fn place(addr: Addr) -> usize {
 }
 
 impl Recorded {
-    pub(super) const fn new() -> Recorded {
+    pub(super) fn new() -> Recorded {
         Recorded {
-            entries: [Entry {
+            entries: boxed_with(|| Entry {
                 addr: Addr(0),
                 size: 0,
                 write: false,
                 released: false,
                 stretch: u64::MAX,
-            }; WAYS],
+            }),
         }
     }
 

@@ -14,9 +14,9 @@
 //! nothing is ever moved or freed, so references stay valid and readers need no lock.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::fmt;
 
+use crate::boxed::boxed_with;
 use event::Addr;
 use once_cell::race::OnceBox;
 
@@ -147,16 +147,6 @@ fn boxed<T: Default, const N: usize>() -> Box<[T; N]> {
     boxed_with(T::default)
 }
 
-/// An array that was never on the stack.
-fn boxed_with<T, const N: usize>(make: impl Fn() -> T) -> Box<[T; N]> {
-    let mut all = Vec::with_capacity(N);
-    all.resize_with(N, make);
-    match all.into_boxed_slice().try_into() {
-        Ok(array) => array,
-        Err(_) => unreachable!("exactly N elements were made"),
-    }
-}
-
 #[inline(always)]
 const fn split(addr: Addr) -> (usize, usize, usize) {
     let page = addr.0 >> 12;
@@ -176,6 +166,7 @@ pub const fn word_of(addr: Addr) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use core::sync::atomic::{AtomicU64, Ordering};
 
     impl Blank for AtomicU64 {}

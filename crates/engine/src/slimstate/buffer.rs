@@ -6,6 +6,7 @@
 use super::array::ArrayId;
 use super::footprint::Footprint;
 use super::trail::Trail;
+use crate::boxed::boxed_with;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -87,13 +88,11 @@ impl<F: Footprint> Buffer<F> {
         Buffer {
             entries: Vec::new(),
             index: Vec::new(),
-            seen: Box::new(
-                [Seen {
-                    page: u64::MAX,
-                    entry: 0,
-                    version: 0,
-                }; SEEN],
-            ),
+            seen: boxed_with(|| Seen {
+                page: u64::MAX,
+                entry: 0,
+                version: 0,
+            }),
             version: 1,
         }
     }

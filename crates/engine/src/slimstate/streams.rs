@@ -18,6 +18,7 @@
 //! the same manner is redundant, as in FastTrack's same-epoch rules.
 
 use super::strided::Strided;
+use crate::boxed::boxed_with;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use event::{AccessKind, Site};
@@ -128,7 +129,7 @@ pub(super) struct Streams {
 impl Streams {
     pub(super) fn new() -> Self {
         Streams {
-            slots: Box::new([NONE; SLOTS]),
+            slots: boxed_with(|| NONE),
             used: 0,
             disturbed: 0,
             foreseen: 0,
