@@ -112,7 +112,7 @@ pub fn start() {
 }
 
 /// The detector that the user named, or the one for how the program's checks are placed. Ends the process if there is none.
-/// An executable without checks leaves the choice to the libraries that it loads.
+/// An executable without checks may load libraries with any.
 fn choose(name: &str, placement: Option<&str>) -> &'static Detector {
     let built = placement.unwrap_or("all");
     let chosen = if name.is_empty() {
@@ -165,7 +165,10 @@ unsafe extern "C" fn __footrace_init(note: *const c_char) {
             abi::VERSION
         ));
     }
-    if let (Some(runtime), Some(placement)) = (runtime(), field("placement")) {
+    // Any analysis is precise on any placement: only a name that the user chose is held to what it says.
+    if let (Some(runtime), Some(placement)) = (runtime(), field("placement"))
+        && !runtime.options.detector.is_empty()
+    {
         check_placement(runtime.detector, placement);
     }
     own.leave();
