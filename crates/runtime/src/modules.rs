@@ -158,48 +158,57 @@ fn find_placement(notes: &[u8]) -> Option<String> {
     words.find_map(|word| word.strip_prefix("placement=").map(ToString::to_string))
 }
 
-const MODULES: usize = 64;
+/// Address ranges of modules. One thread at a time adds; anybody asks.
+struct Ranges<const N: usize>([(AtomicUsize, AtomicUsize); N]);
 
-/// Address ranges of instrumented modules; an end of 0 ends the list.
-static INSTRUMENTED: [(AtomicUsize, AtomicUsize); MODULES] =
-    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; MODULES];
+impl<const N: usize> Ranges<N> {
+    const fn new() -> Self {
+        Ranges([const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; N])
+    }
+
+    /// Is `pc` in one of them? An end of 0 ends the list.
+    #[inline]
+    fn contain(&self, pc: usize) -> bool {
+        for (start, end) in &self.0 {
+            let end = end.load(Ordering::Acquire);
+            if end == 0 {
+                return false;
+            }
+            if pc < end && start.load(Ordering::Relaxed) <= pc {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Adds the range of a module, while there is room.
+    fn add(&self, module: &Module) {
+        let mut places = self.0.iter();
+        if let Some((start, end)) = places.find(|(_, end)| end.load(Ordering::Relaxed) == 0) {
+            start.store(module.start as usize, Ordering::Relaxed);
+            end.store(module.end as usize, Ordering::Release);
+        }
+    }
+}
+
+static INSTRUMENTED: Ranges<64> = Ranges::new();
 
 /// Is the code at `pc` in a module whose accesses are checked?
 #[inline]
 pub fn is_instrumented(pc: usize) -> bool {
-    for (start, end) in &INSTRUMENTED {
-        let end = end.load(Ordering::Acquire);
-        if end == 0 {
-            return false;
-        }
-        if pc < end && start.load(Ordering::Relaxed) <= pc {
-            return true;
-        }
-    }
-    false
+    INSTRUMENTED.contain(pc)
 }
 
 /// Libraries that order their threads by means that only libarcher tells us of: what they do to memory of their own is
 /// their business.
 const SILENT: [&str; 4] = ["libomp.so", "libomp5.so", "libiomp5.so", "libarcher.so"];
 
-/// Address ranges of such libraries; an end of 0 ends the list.
-static SILENT_AT: [(AtomicUsize, AtomicUsize); 8] =
-    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; 8];
+static SILENT_AT: Ranges<8> = Ranges::new();
 
 /// Is the code at `pc` in a library whose accesses mean nothing to us?
 #[inline]
 pub fn is_silent(pc: usize) -> bool {
-    for (start, end) in &SILENT_AT {
-        let end = end.load(Ordering::Acquire);
-        if end == 0 {
-            return false;
-        }
-        if pc < end && start.load(Ordering::Relaxed) <= pc {
-            return true;
-        }
-    }
-    false
+    SILENT_AT.contain(pc)
 }
 
 /// Looks for such libraries among those that are loaded. Called when one thread is inside, as at start.
@@ -207,14 +216,8 @@ pub fn find_silent() {
     for module in list() {
         let name = module.path.rsplit('/').next().unwrap_or_default();
         let silent = SILENT.iter().any(|start| name.starts_with(start));
-        let at = module.start as usize;
-        if !silent || is_silent(at) {
-            continue;
-        }
-        let mut places = SILENT_AT.iter();
-        if let Some((start, end)) = places.find(|(_, end)| end.load(Ordering::Relaxed) == 0) {
-            start.store(at, Ordering::Relaxed);
-            end.store(module.end as usize, Ordering::Release);
+        if silent && !is_silent(module.start as usize) {
+            SILENT_AT.add(&module);
         }
     }
 }
@@ -225,17 +228,8 @@ pub fn mark_instrumented(address: usize) {
         return;
     }
     let address = address as u64;
-    let Some(module) = list()
-        .into_iter()
-        .find(|m| m.start <= address && address < m.end)
-    else {
-        return;
-    };
-    let free = INSTRUMENTED
-        .iter()
-        .find(|(_, end)| end.load(Ordering::Relaxed) == 0);
-    if let Some((start, end)) = free {
-        start.store(module.start as usize, Ordering::Relaxed);
-        end.store(module.end as usize, Ordering::Release);
+    let mut modules = list().into_iter();
+    if let Some(module) = modules.find(|m| m.start <= address && address < m.end) {
+        INSTRUMENTED.add(&module);
     }
 }

@@ -187,16 +187,7 @@ impl Builder {
     }
 
     pub(crate) fn is_zero(&self, value: Value) -> Value {
-        let zero = llvm!(LLVMConstNull, value.kind().0);
-        let predicate = llvm_sys::LLVMIntPredicate::LLVMIntEQ;
-        self.done(Value(llvm!(
-            LLVMBuildICmp,
-            self.raw,
-            predicate,
-            value.0,
-            zero,
-            NAMELESS
-        )))
+        self.compare_zero(llvm_sys::LLVMIntPredicate::LLVMIntEQ, value)
     }
 
     pub(crate) fn pointer_to_integer(&self, value: Value, kind: Type) -> Value {
@@ -277,10 +268,8 @@ impl Builder {
         )))
     }
 
-    /// Is it below zero? Lane by lane for vectors of integers.
-    pub(crate) fn is_negative(&self, value: Value) -> Value {
+    fn compare_zero(&self, predicate: llvm_sys::LLVMIntPredicate, value: Value) -> Value {
         let zero = llvm!(LLVMConstNull, value.kind().0);
-        let predicate = llvm_sys::LLVMIntPredicate::LLVMIntSLT;
         self.done(Value(llvm!(
             LLVMBuildICmp,
             self.raw,
@@ -289,6 +278,11 @@ impl Builder {
             zero,
             NAMELESS
         )))
+    }
+
+    /// Is it below zero? Lane by lane for vectors of integers.
+    pub(crate) fn is_negative(&self, value: Value) -> Value {
+        self.compare_zero(llvm_sys::LLVMIntPredicate::LLVMIntSLT, value)
     }
 
     pub(crate) fn extract_field(&self, value: Value, index: u32) -> Value {
