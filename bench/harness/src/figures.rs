@@ -126,11 +126,51 @@ pub(crate) fn native(table: &Table) -> String {
         fact("threads"),
         fact("date")
     );
+    beside_tsan(&results, &mut text);
     slimstate(&results, &mut text);
     bigfoot(&results, &mut text);
     others(&results, &mut text);
     text.push('\n');
     text
+}
+
+/// What we promise beside the peer that most use: time and memory beyond the plain run, in ThreadSanitizer's.
+fn beside_tsan(results: &Results<'_>, text: &mut String) {
+    let detectors = ["fasttrack", "slimstate", "bigfoot", "bigfoot-pages"];
+    let columns: Vec<&str> = std::iter::once("program").chain(detectors).collect();
+    type Value<'a> = &'a dyn Fn(&str, &str) -> Option<f64>;
+    let tables: [(&str, Value<'_>); 2] = [
+        ("time", &|name, column| results.time(name, column)),
+        ("memory", &|name, column| results.memory(name, column)),
+    ];
+    for (what, value) in tables {
+        let _ = writeln!(
+            text,
+            "\n## Beside ThreadSanitizer: {what} beyond the plain run, in ThreadSanitizer's\n"
+        );
+        header(text, &columns);
+        let beyond = |name: &str, column: &str| Some((value(name, column)? - 1.0).max(0.0));
+        for name in KERNELS {
+            let mut cells = vec![name.to_string()];
+            for column in detectors {
+                let share = beyond(name, column)
+                    .zip(beyond(name, "ThreadSanitizer").filter(|most| *most > 0.0))
+                    .map(|(ours, most)| format!("{:.0} %", 100.0 * ours / most));
+                cells.push(share.unwrap_or(NONE.to_string()));
+            }
+            line(text, &cells);
+        }
+        // As in the other tables: a mean of overheads near 0 says nothing, so means are of the whole and what is beyond is taken from them.
+        let mut cells = vec!["*geometric mean of the whole*".to_string()];
+        let mean = |column: &str| kernels(|name| value(name, column), "");
+        for column in detectors {
+            let share = mean(column)
+                .zip(mean("ThreadSanitizer").filter(|most| *most > 1.0))
+                .map(|(ours, most)| format!("{:.0} %", 100.0 * (ours - 1.0) / (most - 1.0)));
+            cells.push(share.unwrap_or(NONE.to_string()));
+        }
+        line(text, &cells);
+    }
 }
 
 fn slimstate(results: &Results<'_>, text: &mut String) {

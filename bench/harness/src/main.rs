@@ -33,8 +33,15 @@ use table::Table;
 
 /// What `--quick` measures: one program of each kind.
 const QUICK: [&str; 6] = ["sor", "crypt", "hashmap", "queues", "pingpong", "counters"];
-const DETECTORS: [&str; 5] = ["fasttrack", "redcard", "slimstate", "slimcard", "bigfoot"];
-const QUICK_DETECTORS: [&str; 3] = ["fasttrack", "slimstate", "bigfoot"];
+const DETECTORS: [&str; 6] = [
+    "fasttrack",
+    "redcard",
+    "slimstate",
+    "slimcard",
+    "bigfoot",
+    "bigfoot-pages",
+];
+const QUICK_DETECTORS: [&str; 3] = ["fasttrack", "slimstate", "bigfoot-pages"];
 
 /// Measure the benchmark programs.
 #[derive(Parser, Debug)]
@@ -46,7 +53,7 @@ struct Arguments {
     /// bench/programs unless given.
     #[arg(long, value_delimiter = ',')]
     programs: Vec<String>,
-    /// Detectors, separated by commas [default: fasttrack,redcard,slimstate,slimcard,bigfoot].
+    /// Detectors, separated by commas [default: fasttrack,redcard,slimstate,slimcard,bigfoot,bigfoot-pages].
     #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
     /// Rounds; Helgrind and DRD get one.

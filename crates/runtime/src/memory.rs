@@ -1,11 +1,13 @@
 //! The runtime's own memory, straight from the kernel; the program's malloc is never asked.
 //!
 //! Small blocks come from size classes, four to each power of two, cut from chunks; each class has a
-//! few shards so that threads seldom meet. Blocks beyond [`LARGEST_CLASS`] are mappings of their own: zeroed
+//! few shards so that threads seldom meet. A block is freed to the shard of who frees it, so a shard that has run out takes
+//! what has gathered in the others before it maps more: where one thread allocates and another frees, memory stays as
+//! it is. Blocks beyond [`LARGEST_CLASS`] are mappings of their own: zeroed
 //! by the kernel, given back at once.
 
 use core::alloc::{GlobalAlloc, Layout};
-use core::ptr;
+use core::{mem, ptr};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::lock::Spin;
@@ -71,26 +73,52 @@ impl Class {
         }
     }
 
-    /// A block, and whether it may hold old bytes.
-    fn take(&mut self, size: usize) -> (*mut u8, bool) {
-        if !self.free.is_null() {
-            let block = self.free;
-            // SAFETY: a free block's first word is the link, written by `give`.
-            self.free = unsafe { block.read() }.cast();
-            return (block.cast(), true);
+    /// A block, and whether it may hold old bytes, if there is one without mapping more.
+    fn take(&mut self, size: usize) -> Option<(*mut u8, bool)> {
+        if self.free.is_null() {
+            return self.cut(size).map(|block| (block, false));
         }
+        let block = self.free;
+        // SAFETY: a free block's first word is the link, written by `give`.
+        self.free = unsafe { block.read() }.cast();
+        Some((block.cast(), true))
+    }
+
+    /// A block that nobody had yet.
+    fn cut(&mut self, size: usize) -> Option<*mut u8> {
         if self.fresh_left < size {
-            let Some(chunk) = map_counted(CHUNK) else {
-                return (ptr::null_mut(), false);
-            };
-            self.fresh = chunk;
-            self.fresh_left = CHUNK;
+            return None;
         }
         let block = self.fresh;
         // SAFETY: `size` bytes are left in the chunk.
         self.fresh = unsafe { block.add(size) };
         self.fresh_left -= size;
-        (block, false)
+        Some(block)
+    }
+
+    /// The same from a new chunk.
+    fn extend(&mut self, size: usize) -> (*mut u8, bool) {
+        let Some(chunk) = map_counted(CHUNK) else {
+            return (ptr::null_mut(), false);
+        };
+        self.fresh = chunk;
+        self.fresh_left = CHUNK;
+        (self.cut(size).unwrap_or(ptr::null_mut()), false)
+    }
+
+    /// Takes over the free blocks of another shard's class.
+    fn adopt(&mut self, mut list: *mut *mut u8) {
+        if self.free.is_null() {
+            self.free = list;
+            return;
+        }
+        // Somebody freed a block to this shard meanwhile.
+        while !list.is_null() {
+            // SAFETY: a free block's first word is the link, written by `give`.
+            let next = unsafe { list.read() }.cast();
+            self.give(list.cast());
+            list = next;
+        }
     }
 
     fn give(&mut self, block: *mut u8) {
@@ -149,7 +177,30 @@ impl Memory {
             return (large(layout), false);
         }
         let class = class_of(size);
-        self.shard()[class].lock().take(class_size(class))
+        let own = &self.shard()[class];
+        let block = own.lock().take(class_size(class));
+        block.unwrap_or_else(|| self.refill(own, class))
+    }
+
+    /// A block for a shard that has run out.
+    #[cold]
+    fn refill(&self, own: &Spin<Class>, class: usize) -> (*mut u8, bool) {
+        let size = class_size(class);
+        for shard in &self.shards {
+            // One lock at a time: two threads may refill from each other.
+            let gathered = mem::replace(&mut shard[class].lock().free, ptr::null_mut());
+            if gathered.is_null() {
+                continue;
+            }
+            let mut own = own.lock();
+            own.adopt(gathered);
+            if let Some(block) = own.take(size) {
+                return block;
+            }
+        }
+        let mut own = own.lock();
+        let block = own.take(size);
+        block.unwrap_or_else(|| own.extend(size))
     }
 }
 
@@ -214,5 +265,46 @@ unsafe impl GlobalAlloc for Memory {
         } else {
             self.shard()[class_of(size)].lock().give(block);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_that_has_run_out_takes_what_was_freed_to_others() {
+        let memory = Memory::new();
+        let class = class_of(48);
+        let [first, second, ..] = &memory.shards;
+        let (allocating, freeing) = (&first[class], &second[class]);
+        let blocks_of_a_chunk = CHUNK / class_size(class);
+        let mut blocks: alloc::vec::Vec<*mut u8> = (0..blocks_of_a_chunk)
+            .map(|_| memory.refill(allocating, class).0)
+            .collect();
+        for &block in &blocks {
+            freeing.lock().give(block);
+        }
+        let mut again: alloc::vec::Vec<*mut u8> = (0..blocks_of_a_chunk)
+            .map(|_| memory.refill(allocating, class).0)
+            .collect();
+        blocks.sort();
+        again.sort();
+        assert_eq!(blocks, again);
+    }
+
+    #[test]
+    fn adopted_blocks_join_those_that_are_there() {
+        let mut class = Class::new();
+        let mut blocks = [[0usize; 2]; 3];
+        let [own, others @ ..] = &mut blocks;
+        class.give(ptr::from_mut(own).cast());
+        let mut other = Class::new();
+        for block in others {
+            other.give(ptr::from_mut(block).cast());
+        }
+        class.adopt(other.free);
+        let taken: alloc::vec::Vec<_> = core::iter::from_fn(|| class.take(16)).collect();
+        assert_eq!(taken.len(), 3);
     }
 }
