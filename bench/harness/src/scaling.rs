@@ -58,10 +58,9 @@ const GUESS: f64 = 1.5;
 fn drawn(column: &Column) -> bool {
     match column {
         Column::Plain | Column::Tsan => true,
-        Column::Detector(name) => matches!(
-            name.as_str(),
-            "fasttrack" | "slimstate" | "bigfoot-pages"
-        ),
+        Column::Detector(name) => {
+            matches!(name.as_str(), "fasttrack" | "slimstate" | "bigfoot-pages")
+        }
         Column::Null | Column::Helgrind | Column::Drd => false,
     }
 }

@@ -7,8 +7,8 @@
 //! by the kernel, given back at once.
 
 use core::alloc::{GlobalAlloc, Layout};
-use core::{mem, ptr};
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::{mem, ptr};
 
 use crate::lock::Spin;
 use crate::{sys, tls};
