@@ -111,6 +111,32 @@ fn exported() -> impl Iterator<Item = String> {
         .map(|name| format!("--export-dynamic-symbol={name}"))
 }
 
+/// Bytes of bitcode from which on machine code is made by several threads.
+const LARGE: u64 = 1 << 20;
+/// More parts than this have no more to gain: each reads the whole module.
+const MOST_PARTITIONS: usize = 8;
+
+/// In how many parts the merged module becomes machine code. Checks are placed before that, over the whole program; it is the
+/// larger half of the time of a large link. A small one would lose more by being cut.
+fn partitions(arguments: &[OsString]) -> Option<usize> {
+    let is_input = |(i, argument): &(usize, &OsString)| {
+        let after_o = i
+            .checked_sub(1)
+            .is_some_and(|before| arguments[before] == "-o");
+        !after_o && !argument.as_encoded_bytes().starts_with(b"-")
+    };
+    let bytes: u64 = arguments
+        .iter()
+        .enumerate()
+        .filter(is_input)
+        .filter_map(|(_, file)| std::fs::metadata(file).ok())
+        .filter(std::fs::Metadata::is_file)
+        .map(|file| file.len())
+        .sum();
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (bytes >= LARGE && cores > 1).then(|| cores.min(MOST_PARTITIONS))
+}
+
 /// Links.
 pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     let plan = plan(arguments)?;
@@ -154,7 +180,12 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         arguments.push("--no-whole-archive".into());
     }
     let mut inputs = Inputs::new(plan.verbose);
-    arguments.extend(inputs.prepare(plan.arguments)?);
+    let prepared = inputs.prepare(plan.arguments)?;
+    // Before the user's arguments, which may say otherwise.
+    if let Some(partitions) = partitions(&prepared) {
+        arguments.push(format!("--lto-partitions={partitions}").into());
+    }
+    arguments.extend(prepared);
     match runtime.hot(&layout) {
         Some(path) => command.env(settings::HOT, path),
         None => command.env_remove(settings::HOT),
@@ -192,6 +223,23 @@ mod tests {
         assert_eq!(planned("-r a.o -o b.o").output, Output::Relocatable);
         assert_eq!(planned("--version").output, Output::Question);
         assert_eq!(planned("-m elf_x86_64 --version").output, Output::Question);
+    }
+
+    #[test]
+    fn only_large_inputs_are_cut_into_parts() -> std::io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("footrace-parts-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let (small, large) = (folder.join("small.o"), folder.join("large.o"));
+        std::fs::write(&small, b"BC")?;
+        std::fs::File::create(&large)?.set_len(LARGE)?;
+        let (small, large) = (small.into_os_string(), large.into_os_string());
+        let several = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        assert_eq!(
+            partitions(&[small.clone(), "-o".into(), large.clone()]),
+            None
+        );
+        assert_eq!(partitions(&[small, large]).is_some(), several);
+        std::fs::remove_dir_all(&folder)
     }
 
     #[test]
