@@ -7,7 +7,8 @@
 use crate::ByteSet;
 use crate::conformance::{check_these, racy_bytes, truth};
 use crate::detectors::{Entry, Options};
-use event::{Addr, Elements, Event, Op, SyncId, Tid};
+use event::{Event, Op, SyncId, Tid};
+use oracle::r#gen::exhaustive::moved;
 
 /// How far apart traces are: in bytes, threads and locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +54,7 @@ impl Batch {
         }
         let apart = self.apart;
         self.events
-            .extend(trace.iter().map(|event| moved(*event, number, apart)));
+            .extend(trace.iter().map(|event| placed(*event, number, apart)));
         self.traces.push(trace.to_vec());
     }
 
@@ -89,24 +90,12 @@ impl Batch {
 }
 
 /// The event of the trace with that number, in its place.
-fn moved(mut event: Event, number: u64, apart: Apart) -> Event {
-    let by = number * apart.bytes;
+fn placed(event: Event, number: u64, apart: Apart) -> Event {
+    let mut event = moved(event, number * apart.bytes);
     let thread = |tid: Tid| Tid(tid.0 + number as u32 * apart.threads);
     let lock = |id: SyncId| SyncId(id.0 + number * apart.locks);
     event.thread = thread(event.thread);
     match &mut event.op {
-        Op::Access { addr, .. }
-        | Op::Load { addr, .. }
-        | Op::Store { addr, .. }
-        | Op::Rmw { addr, .. }
-        | Op::Alloc { addr, .. }
-        | Op::Free { addr } => addr.0 += by,
-        Op::Range {
-            elements: Elements {
-                base: Addr(base), ..
-            },
-            ..
-        } => *base += by,
         Op::Fork(child) | Op::Join(child) => *child = thread(*child),
         Op::Acquire(id)
         | Op::Release(id)
@@ -118,13 +107,7 @@ fn moved(mut event: Event, number: u64, apart: Apart) -> Event {
         | Op::Receive(id)
         | Op::Arrive(id)
         | Op::Depart(id) => *id = lock(*id),
-        Op::Fence(_)
-        | Op::Begin
-        | Op::End
-        | Op::SampleBegin
-        | Op::SampleEnd
-        | Op::Enter(_)
-        | Op::Exit(_) => {}
+        _ => {}
     }
     event
 }

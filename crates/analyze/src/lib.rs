@@ -3,7 +3,8 @@
 //! [`detectors`] is the one table of detectors by name. [`analyze`](fn@analyze) streams a trace through one of them, event by
 //! event, with one thread handle for each thread of the trace, and groups what it finds. A second pass
 //! over the file finds the events that the detector, which remembers sites and not events, cannot name.
-//! [`show`] prints the result for people; `serde` for machines. [`conformance`] holds detectors to the oracle.
+//! [`show`] prints the result for people; `serde` for machines. [`conformance`] holds detectors to the oracle,
+//! [`batch`] and [`lockstep`] many small traces at once.
 #![forbid(unsafe_code)]
 
 pub mod batch;
@@ -12,6 +13,7 @@ pub mod conformance;
 pub mod detectors;
 mod findings;
 mod locate;
+pub mod lockstep;
 mod report;
 mod run;
 pub mod show;

@@ -87,12 +87,13 @@ impl BitSet {
 
     /// Calls `f` with each maximal run of neighbours, ascending.
     fn runs(&self, f: &mut dyn FnMut(u64, u64)) {
-        let mut at = 0;
-        while let Some(first) = self.next(at, true) {
-            let Some(end) = self.next(first, false) else {
-                return;
-            };
+        let (mut at, mut left) = (0, self.len);
+        while left > 0
+            && let Some(first) = self.next(at, true)
+            && let Some(end) = self.next(first, false)
+        {
             f(first, end - 1);
+            left -= end - first;
             at = end;
         }
     }

@@ -1,15 +1,16 @@
 //! Every well-formed trace up to a length, over a small world: some threads, some locks, one scalar, one array.
 //!
 //! Up to symmetry: threads and locks are numbered in the order of their first use, so that of all
-//! renamings of a trace one is visited. Sites are numbers of events. Nothing else is left out. The elements of the array may not be renamed: to
-//! SlimState a prefix is not what a suffix is, and a range that goes up is not one that goes down. Nor may independent events be
-//! swapped, though that changes no race: what detectors remember of an array depends on the order in which they meet its elements.
+//! renamings of a trace one is visited. Sites are numbers of events. [`enumerate`] leaves nothing else out. The elements of the array may not be renamed: to
+//! SlimState a prefix is not what a suffix is, and a range that goes up is not one that goes down. Independent events may be
+//! swapped, which changes no race; but what detectors remember of an array depends on the order in which they meet its elements: see [`classes`].
 
 use crate::wellformed::check;
 use event::{
     AccessKind, Addr, Elements, Event, FenceOrder, LoadOrder, Op, RmwOrder, Site, StoreOrder,
     SyncId, Tid,
 };
+use std::collections::BTreeSet;
 
 /// The address of the scalar.
 pub const SCALAR: Addr = Addr(0x10_0000);
@@ -175,6 +176,141 @@ impl Alphabet {
     }
 }
 
+/// The event that comes first: the array is allocated.
+pub fn allocation() -> Event {
+    Event {
+        thread: Tid(0),
+        op: Op::Alloc {
+            addr: ARRAY,
+            elem: WORD,
+            len: LEN,
+        },
+        site: Site(1),
+    }
+}
+
+/// The event with its memory `by` bytes further on.
+pub fn moved(mut event: Event, by: u64) -> Event {
+    match &mut event.op {
+        Op::Access { addr, .. }
+        | Op::Load { addr, .. }
+        | Op::Store { addr, .. }
+        | Op::Rmw { addr, .. }
+        | Op::Alloc { addr, .. }
+        | Op::Free { addr } => addr.0 += by,
+        Op::Range { elements, .. } => elements.base.0 += by,
+        _ => {}
+    }
+    event
+}
+
+/// What is left of all traces of 1 to `events` events if it is open what their accesses access: those that end in an access, each access
+/// a read of the scalar.
+///
+/// A trace that ends in another event has the races of the trace without that event.
+pub fn skeletons(alphabet: &Alphabet, events: usize) -> Vec<Vec<Event>> {
+    let open = Alphabet {
+        accesses: vec![single(AccessKind::Read, SCALAR)],
+        ..alphabet.clone()
+    };
+    let mut found = Vec::new();
+    enumerate(&open, events, |trace| {
+        if trace.last().is_some_and(|last| last.op == open.accesses[0]) {
+            found.push(trace.to_vec());
+        }
+    });
+    found
+}
+
+/// Of the skeletons one for each class.
+///
+/// Plain accesses order nothing, and a race is a pair of accesses whatever their order. So if two neighbours of different threads change places
+/// and are not both operations on one lock (nor one a `Fork` or `Join` of the other's thread), the same pairs race. Traces that come out
+/// of each other in this way, or by other names for threads and locks, are a class. To a detector they are not the same: it meets accesses in
+/// another order. So one of each class is the least to be tried, and a sample of all should be.
+pub fn classes(skeletons: &[Vec<Event>]) -> Vec<Vec<Event>> {
+    let mut seen = BTreeSet::new();
+    let first_of_class = |skeleton: &&Vec<Event>| seen.insert(class(skeleton));
+    skeletons.iter().filter(first_of_class).cloned().collect()
+}
+
+/// A thread and what it does: a number for the operation, and whom or what it concerns.
+type Letter = (u32, u8, u64);
+
+const FORK: u8 = 3;
+const JOIN: u8 = 4;
+
+/// A class of skeletons: the least of it, over all names and orders.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Class(Vec<Letter>);
+
+/// The class of a skeleton, see [`classes`].
+pub fn class(skeleton: &[Event]) -> Class {
+    let letters: Vec<Letter> = skeleton
+        .iter()
+        .skip(1)
+        .map(|event| {
+            let (op, arg) = match event.op {
+                Op::Acquire(lock) => (1, lock.0),
+                Op::Release(lock) => (2, lock.0),
+                Op::Fork(thread) => (FORK, u64::from(thread.0)),
+                Op::Join(thread) => (JOIN, u64::from(thread.0)),
+                _ => (0, 0),
+            };
+            (event.thread.0, op, arg)
+        })
+        .collect();
+    let names = permutations(3).into_iter().flat_map(|threads| {
+        let both = permutations(2).into_iter();
+        both.map(move |locks| (threads.clone(), locks))
+    });
+    let renamed = names.map(|(threads, locks)| {
+        let thread = |t: u64| threads.get(t as usize).copied().unwrap_or(t);
+        let rename = |&(t, op, arg): &Letter| {
+            let arg = match op {
+                1 | 2 => locks.get(arg as usize).copied().unwrap_or(arg),
+                FORK | JOIN => thread(arg),
+                _ => arg,
+            };
+            (thread(u64::from(t)) as u32, op, arg)
+        };
+        least_order(letters.iter().map(rename).collect())
+    });
+    Class(renamed.min().unwrap_or_default())
+}
+
+fn permutations(n: u64) -> Vec<Vec<u64>> {
+    if n == 0 {
+        return vec![Vec::new()];
+    }
+    let shorter = permutations(n - 1);
+    let longer = shorter.iter().flat_map(|p| {
+        (0..=p.len()).map(move |at| {
+            let mut p = p.clone();
+            p.insert(at, n - 1);
+            p
+        })
+    });
+    longer.collect()
+}
+
+/// The least of all orders that keep dependent letters as they are.
+fn least_order(mut letters: Vec<Letter>) -> Vec<Letter> {
+    let depend = |a: &Letter, b: &Letter| {
+        let concerns = |a: &Letter, b: &Letter| a.1 >= FORK && a.2 == u64::from(b.0);
+        let same_lock = (1..FORK).contains(&a.1) && (1..FORK).contains(&b.1) && a.2 == b.2;
+        a.0 == b.0 || same_lock || concerns(a, b) || concerns(b, a)
+    };
+    let mut order = Vec::with_capacity(letters.len());
+    while !letters.is_empty() {
+        let free = |&i: &usize| letters[..i].iter().all(|e| !depend(e, &letters[i]));
+        let next = (0..letters.len()).filter(free).min_by_key(|&i| letters[i]);
+        // The first one is always free.
+        order.push(letters.remove(next.unwrap_or(0)));
+    }
+    order
+}
+
 /// Calls `f` with every trace of 1 to `events` events (besides the `Alloc` of the array, which comes first). Returns how many
 /// there were.
 pub fn enumerate(alphabet: &Alphabet, events: usize, mut f: impl FnMut(&[Event])) -> u64 {
@@ -191,15 +327,7 @@ pub fn enumerate_part(
 ) -> u64 {
     let mut walk = Walk {
         alphabet,
-        trace: vec![Event {
-            thread: Tid(0),
-            op: Op::Alloc {
-                addr: ARRAY,
-                elem: WORD,
-                len: LEN,
-            },
-            site: Site(1),
-        }],
+        trace: vec![allocation()],
         events,
         part,
         parts,
