@@ -214,6 +214,12 @@ pub(crate) fn effect(module: Module, instruction: Value) -> Effect {
         Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg => Effect::Atomic,
         Opcode::LLVMFence if instruction.is_single_thread() => Effect::Nothing,
         Opcode::LLVMFence => Effect::Fence,
+        // The value of an access that is still there, read before its loop (entry.cpp).
+        Opcode::LLVMLoad
+            if instruction.has_metadata(module.context().metadata_kind("footrace.silent")) =>
+        {
+            Effect::Nothing
+        }
         Opcode::LLVMLoad => match instruction.operand(0) {
             Some(pointer) => scalar(module, instruction, Kind::Read, pointer, instruction.kind()),
             None => Effect::Nothing,

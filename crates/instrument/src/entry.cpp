@@ -1,8 +1,16 @@
 // The part of a pass plugin that has to be C++: module passes that hand the module to Rust, and
 // their places in the pipeline. Everything else is in lib.rs.
 #include "llvm-c/Core.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemorySSA.h"
+#include "llvm/Analysis/MustExecute.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
@@ -74,15 +82,89 @@ struct AllowUnrolling : PassInfoMixin<AllowUnrolling> {
 // nobody uses is one all the same.
 static const char *const Kept = "footrace.kept";
 
+static void keep(LoadInst *Load) {
+  Load->setVolatile(true);
+  Load->setMetadata(Kept, MDNode::get(Load->getContext(), {}));
+}
+
 struct KeepLoads : PassInfoMixin<KeepLoads> {
   PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
     for (Instruction &I : instructions(F))
       if (auto *Load = dyn_cast<LoadInst>(&I))
         if (Load->isSimple() &&
-            !isa<AllocaInst>(getUnderlyingObject(Load->getPointerOperand()))) {
-          Load->setVolatile(true);
-          Load->setMetadata(Kept, MDNode::get(F.getContext(), {}));
+            !isa<AllocaInst>(getUnderlyingObject(Load->getPointerOperand())))
+          keep(Load);
+    return PreservedAnalyses::none();
+  }
+};
+
+// Not an access of the program's: the value of one that is still there, read earlier.
+static const char *const Silent = "footrace.silent";
+
+// A loop that loads the same value in each round (the pointer and the length of a slice that it walks
+// through, behind a test that may leave the loop) loads it once, before it begins, if the compiler may assume that it is the
+// same. So addresses in terms of it are those of a walk. The load in the loop stays where it was as an access without a use: what is
+// accessed when, and so what is checked, does not change.
+struct HoistValues : PassInfoMixin<HoistValues> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    if (LI.empty())
+      return PreservedAnalyses::all();
+    DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+    AAResults &AA = FAM.getResult<AAManager>(F);
+    AssumptionCache &AC = FAM.getResult<AssumptionAnalysis>(F);
+    TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
+    const DataLayout &DL = F.getDataLayout();
+    SmallVector<LoadInst *, 16> Volatile, Loads;
+    for (BasicBlock *B : ReversePostOrderTraversal<Function *>(&F))
+      for (Instruction &I : *B)
+        if (auto *Load = dyn_cast<LoadInst>(&I)) {
+          // As they were before they were kept; otherwise each of them would be a write of everything.
+          if (Load->getMetadata(Kept)) {
+            Load->setVolatile(false);
+            Volatile.push_back(Load);
+          }
+          if (Load->isSimple() && !Load->use_empty() && LI.getLoopFor(B))
+            Loads.push_back(Load);
         }
+    MemorySSA MSSA(F, &AA, &DT);
+    MemorySSAWalker *Walker = MSSA.getWalker();
+    for (LoadInst *Load : Loads) {
+      MemoryUseOrDef *Use = MSSA.getMemoryAccess(Load);
+      if (!Use)
+        continue;
+      BasicBlock *Written = Walker->getClobberingMemoryAccess(Use)->getBlock();
+      Instruction *Before = nullptr;
+      for (Loop *L = LI.getLoopFor(Load->getParent()); L;
+           L = L->getParentLoop()) {
+        BasicBlock *Preheader = L->getLoopPreheader();
+        bool Moved = false;
+        if (!Preheader || L->contains(Written) ||
+            !L->makeLoopInvariant(Load->getPointerOperand(), Moved))
+          break;
+        SimpleLoopSafetyInfo Safety;
+        Safety.computeLoopSafetyInfo(L);
+        Instruction *End = Preheader->getTerminator();
+        if (!isDereferenceableAndAlignedPointer(
+                Load->getPointerOperand(), Load->getType(), Load->getAlign(),
+                DL, End, &AC, &DT, &TLI) &&
+            !Safety.isGuaranteedToExecute(*Load, &DT, L))
+          break;
+        Before = End;
+      }
+      if (!Before)
+        continue;
+      // Promises of the load (nonnull, range) hold only where it was.
+      auto *Early = new LoadInst(Load->getType(), Load->getPointerOperand(),
+                                 "", false, Load->getAlign(),
+                                 Before->getIterator());
+      Early->setMetadata(Silent, MDNode::get(F.getContext(), {}));
+      Early->setDebugLoc(Load->getDebugLoc());
+      Load->replaceAllUsesWith(Early);
+      keep(Load);
+    }
+    for (LoadInst *Load : Volatile)
+      Load->setVolatile(true);
     return PreservedAnalyses::none();
   }
 };
@@ -109,6 +191,7 @@ static void prepare(ModulePassManager &MPM) {
   FPM.addPass(AllowUnrolling());
   FPM.addPass(LoopSimplifyPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(LoopRotatePass()));
+  FPM.addPass(HoistValues());
   LoopPassManager LPM;
   LPM.addPass(IndVarSimplifyPass());
   // Fields that a short loop visits become accesses of the loop around it.

@@ -2,7 +2,7 @@
 //! same locations.
 
 use crate::cover::{Fact, MAX_INTERLEAVED, cover};
-use crate::ir::{Check, Extent, Kind, Path, Shape};
+use crate::ir::{Check, Extent, Kind, ONCE, Path, Shape};
 use crate::lin::Lin;
 use crate::solve::Solver;
 use crate::values::Values;
@@ -42,7 +42,10 @@ fn group_fields(facts: Vec<Fact>, out: &mut Vec<Check>) {
     for f in facts {
         let same_object = |c: &&mut Check| {
             let p = &c.paths[0];
-            c.kind == f.kind && p.shape == Shape::Field && p.lo.shape() == f.path.lo.shape()
+            c.kind == f.kind
+                && p.shape == Shape::Field
+                && p.extent == Extent::One
+                && p.lo.shape() == f.path.lo.shape()
         };
         if f.path.shape == Shape::Field
             && f.path.extent == Extent::One
@@ -107,6 +110,8 @@ fn join(
 }
 
 fn drop_contained(solver: &Solver<'_>, facts: &mut Vec<Fact>) {
+    // Where a location is known to be visited, the plain word for it is kept.
+    facts.sort_by_key(|f| f.stride() != Some(ONCE));
     let mut i = 0;
     while i < facts.len() {
         let f = facts.remove(i);

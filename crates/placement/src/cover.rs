@@ -5,7 +5,7 @@
 //! known. Kinds: what holds of a write holds of a read (a write check covers reads, an access that
 //! wrote makes a read check legitimate), never the other way round.
 
-use crate::ir::{AccessId, Extent, Kind, Path};
+use crate::ir::{AccessId, Extent, Kind, ONCE, Path};
 use crate::lin::Lin;
 use crate::solve::Solver;
 use crate::values::Values;
@@ -135,6 +135,21 @@ pub(crate) fn cover<'f>(
     let hi = wanted.hi.as_ref()?;
     if let Some((i, _)) = usable().find(|(_, f)| f.path == wanted.path) {
         return Some(vec![i]);
+    }
+    if stride == ONCE {
+        if solver.at_most(hi, &wanted.lo) {
+            return Some(Vec::new());
+        }
+        let same = |f: &Fact| {
+            f.stride() == Some(ONCE)
+                && f.path.size == wanted.path.size
+                && f.hi.as_ref().is_some_and(|f| solver.at_most(hi, f))
+                && solver.equal(&f.lo, &wanted.lo)
+        };
+        return usable()
+            .find(|(_, f)| contains_one(solver, f, wanted) || same(f))
+            .map(|(i, _)| vec![i])
+            .or_else(|| pieces(facts.clone(), wanted, kind));
     }
     // Walk from the low end: `at` is the first location not yet contained.
     let walk = |lo: Lin, stride: i64| {

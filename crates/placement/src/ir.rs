@@ -73,10 +73,14 @@ pub enum Extent {
     Many {
         /// Exclusive bound of the start addresses.
         hi: Lin,
-        /// Distance in bytes, positive.
+        /// Distance in bytes, positive; [`ONCE`] for a path of at most one location.
         stride: i64,
     },
 }
+
+/// A stride that no bound is beyond: the location at `lo` if `lo < hi`, and none otherwise. With the rounds of a loop
+/// between the two it says "if there was a round".
+pub const ONCE: i64 = 1 << 62;
 
 /// A set of memory locations of `size` bytes each.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -3,11 +3,15 @@
 
 use crate::analysis::Analysis;
 use crate::cover::{Fact, insert};
-use crate::ir::{BlockId, Cond, Extent, Instr, Path, Terminator, Var};
+use crate::ir::{BlockId, Cond, Extent, Instr, ONCE, Path, Terminator, Var};
 use crate::lin::Lin;
 
 /// Conjectures per loop.
 const MAX_SWEEPS: usize = 48;
+
+/// A counter with steps of at most this takes years to [`ONCE`].
+const MAX_STEP: i64 = 64;
+const NEGATIVE_MAX_STEP: i64 = -MAX_STEP;
 
 impl Analysis<'_> {
     /// For each access in loop `l` whose address moves with it: the range from where the induction
@@ -30,7 +34,53 @@ impl Analysis<'_> {
                 self.push(&mut out, fact, lo, hi, stride);
             }
         });
+        self.visited(l, &mut out);
         out
+    }
+
+    /// For each access in loop `l` whose address stays: it was made if there was a round before the
+    /// current one.
+    fn visited(&self, l: usize, out: &mut Vec<Fact>) {
+        let this = &self.cfg.loops[l];
+        let Some(rounds) = self.rounds(l) else {
+            return;
+        };
+        let blocks = self.cfg.order.iter().filter(|b| this.contains[b.index()]);
+        for i in blocks.flat_map(|b| &self.f.blocks[b.index()].instrs) {
+            if let Instr::Access { id, .. } = i
+                && let Some(fact) = self.fact(*id)
+                && fact.path.extent == Extent::One
+                && out.len() < MAX_SWEEPS
+                && self.stays(&fact.path.lo, l)
+                && let Some(hi) = fact.path.lo.plus(&rounds)
+            {
+                self.push(out, fact, fact.path.lo.clone(), hi, ONCE);
+            }
+        }
+    }
+
+    /// Something that is 0 in the first round of loop `l` and more in the others, but never as much as [`ONCE`].
+    fn rounds(&self, l: usize) -> Option<Lin> {
+        let header = &self.f.blocks[self.cfg.loops[l].header.index()];
+        header.phis.iter().find_map(|phi| {
+            let i = self.values.induction(phi.dst)?;
+            let passed = Lin::from(phi.dst).minus(&i.init)?;
+            match i.step {
+                1..=MAX_STEP => Some(passed),
+                NEGATIVE_MAX_STEP..=-1 => passed.scaled(-1),
+                _ => None,
+            }
+        })
+    }
+
+    /// Is `e` made of what is there before loop `l` begins?
+    fn stays(&self, e: &Lin, l: usize) -> bool {
+        let this = &self.cfg.loops[l];
+        e.vars().all(|x| {
+            self.cfg
+                .def_block(x)
+                .is_some_and(|b| !this.contains[b.index()])
+        })
     }
 
     /// For each access in loop `l` whose address moves upwards with it: the range from where it is up to

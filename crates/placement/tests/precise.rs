@@ -9,7 +9,7 @@ use event::{AccessKind, Addr, Op as Out, Site, SyncId, Tid};
 use oracle::checks::{self, Step};
 use placement::generate::{Random, Size, program};
 use placement::interp::{Event, Machine, Op};
-use placement::ir::{Extent, Kind};
+use placement::ir::{Extent, Kind, ONCE};
 use placement::{Mode, Options, Placed, Proxies, ProxyUse, place_program, schedule, text};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,6 +89,8 @@ struct Tally {
     anticipated: usize,
     already_checked: usize,
     ranges: usize,
+    /// Checks of what stays where it is, made if a loop had a round.
+    visited: usize,
     commits: u64,
     at_merge: u64,
     proxies: usize,
@@ -335,8 +337,13 @@ fn count(placed: &Placed, tally: &mut Tally) {
         tally.at_merge += p.counts.at_merge;
         tally.anticipated += p.fates.iter().filter(|f| f.anticipated).count();
         tally.already_checked += p.fates.iter().filter(|f| f.already_checked).count();
-        let paths = p.checks.values().flatten().flat_map(|c| &c.paths);
-        tally.ranges += paths.filter(|p| p.extent != Extent::One).count();
+        for path in p.checks.values().flatten().flat_map(|c| &c.paths) {
+            match path.extent {
+                Extent::One => {}
+                Extent::Many { stride: ONCE, .. } => tally.visited += 1,
+                Extent::Many { .. } => tally.ranges += 1,
+            }
+        }
     }
 }
 
@@ -360,4 +367,5 @@ fn checks_are_precise() {
     assert!(share(tally.anticipated) && share(tally.already_checked) && share(tally.ranges));
     assert!(share(tally.at_merge as usize) && share(tally.proxies));
     assert!(share(tally.commits as usize), "loops without a known end");
+    assert!(share(tally.visited), "loops left after some round, or none");
 }

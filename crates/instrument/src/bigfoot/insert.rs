@@ -191,6 +191,12 @@ impl Inserter<'_> {
         };
         let builder = self.checks.builder();
         let zero = self.constant(0);
+        if stride == ir::ONCE {
+            let some = builder.is_negative(builder.subtract(zero, bytes));
+            let bytes = builder.select(some, self.constant(size), zero);
+            self.checks.range(kind, start, bytes, self.stats);
+            return;
+        }
         let empty = builder.is_negative(bytes);
         let bytes = builder.select(empty, zero, bytes);
         if stride == size && whole {
@@ -291,7 +297,10 @@ impl Inserter<'_> {
 /// What the paths of a check cover, for those who read of it.
 fn extent(paths: &[Path]) -> ::places::Extent {
     let many = paths.iter().find_map(|path| match path.extent {
-        ir::Extent::One => None,
+        ir::Extent::One
+        | ir::Extent::Many {
+            stride: ir::ONCE, ..
+        } => None,
         ir::Extent::Many { stride, .. } => Some(stride == i64::from(path.size)),
     });
     match many {

@@ -9,7 +9,7 @@ use super::lower::{Lowered, Origin, WORD};
 use super::print::{Notes, print_with};
 use crate::cfg::Cfg;
 use crate::ir::{
-    Check, Cond, Extent, Function, Instr, Kind, OpaqueOp, Path, Point, Program, Shape, Var,
+    Check, Cond, Extent, Function, Instr, Kind, ONCE, OpaqueOp, Path, Point, Program, Shape, Var,
 };
 use crate::lin::Lin;
 use crate::place::{Context, Placement};
@@ -191,17 +191,30 @@ impl<'a> Writer<'a> {
         Some(format!("{l} {sign} {r}"))
     }
 
-    /// `x.f/g` or `a[lo..hi:k]`; `None` if BFJ has no way to say it.
+    /// `x.f/g`, `a[lo..hi:k]` or `… when e`; `None` if BFJ has no way to say it.
     fn paths(&mut self, paths: &[Path], origin: &Origin, rename: bool) -> Option<String> {
-        let paths: Vec<Path> = paths
+        let mut paths: Vec<Path> = paths
             .iter()
             .map(|p| self.values.resolve_path(p))
             .collect::<Option<_>>()?;
+        if let [path] = &mut paths[..]
+            && let Extent::Many { hi, stride: ONCE } = &path.extent
+        {
+            let when = hi.minus(&path.lo)?;
+            path.extent = Extent::One;
+            let place = self.place(&paths, origin, rename)?;
+            let when = self.lin(&when, origin, rename);
+            return Some(format!("{place} when {when}"));
+        }
+        self.place(&paths, origin, rename)
+    }
+
+    fn place(&mut self, paths: &[Path], origin: &Origin, rename: bool) -> Option<String> {
         let first = paths.first()?;
         if first.shape == Shape::Field {
             let mut fields = Vec::new();
             let mut base = None;
-            for p in &paths {
+            for p in paths {
                 let k = p.lo.constant();
                 if k % WORD != 0 || p.extent != Extent::One {
                     return None;

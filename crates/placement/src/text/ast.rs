@@ -154,7 +154,7 @@ pub enum StmtKind {
     Throw,
     /// `try { } catch { }`
     Try(Body, Body),
-    /// `check(read x.f/g, write a[lo..hi:k]);`
+    /// `check(read x.f/g when e, write a[lo..hi:k]);`
     Check(Vec<CheckExpr>),
     /// `commit(…);`: a check made now and then.
     Commit(Vec<CheckExpr>),
@@ -167,6 +167,8 @@ pub struct CheckExpr {
     pub kind: Kind,
     /// The path.
     pub path: CheckPath,
+    /// `… when e`, of fields and elements: only if `e` is positive.
+    pub when: Option<Expr>,
 }
 
 /// What a check names.

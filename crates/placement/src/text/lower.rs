@@ -7,8 +7,8 @@ use super::Error;
 use super::ast::*;
 use super::names::{Names, guarded, names_assigned};
 use crate::ir::{
-    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Instr, Kind, OpaqueOp, Path, Phi,
-    Program, Shape, Sync, Terminator, Var,
+    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Instr, Kind, ONCE, OpaqueOp,
+    Path, Phi, Program, Shape, Sync, Terminator, Var,
 };
 use crate::lin::Lin;
 use std::collections::{BTreeMap, BTreeSet};
@@ -413,6 +413,14 @@ impl Lowering<'_> {
                     }]
                 }
             };
+            let mut paths = paths;
+            if let Some(e) = &c.when {
+                let positive = self.expr(e)?;
+                for path in &mut paths {
+                    let hi = path.lo.plus(&positive).ok_or_else(|| self.too_big())?;
+                    path.extent = Extent::Many { hi, stride: ONCE };
+                }
+            }
             out.push(Check {
                 kind: c.kind,
                 paths,

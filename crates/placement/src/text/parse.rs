@@ -398,7 +398,15 @@ impl Parser {
                 }
                 CheckPath::Fields(x, fields)
             };
-            out.push(CheckExpr { kind, path });
+            let range = matches!(path, CheckPath::Range(..));
+            let when = match self.token() {
+                Token::Name(n) if n == "when" && !range => {
+                    self.at += 1;
+                    Some(self.expr()?)
+                }
+                _ => None,
+            };
+            out.push(CheckExpr { kind, path, when });
             if self.take(")") {
                 return Ok(out);
             }

@@ -171,13 +171,17 @@ fn checks(cs: &[CheckExpr]) -> String {
                 Kind::Read => "read",
                 Kind::Write => "write",
             };
-            match &c.path {
+            let path = match &c.path {
                 CheckPath::Fields(x, fs) => format!("{kind} {x}.{}", fs.join("/")),
                 CheckPath::Element(x, e) => format!("{kind} {x}[{}]", expr(e)),
                 CheckPath::Range(x, lo, hi, 1) => format!("{kind} {x}[{}..{}]", expr(lo), expr(hi)),
                 CheckPath::Range(x, lo, hi, k) => {
                     format!("{kind} {x}[{}..{}:{k}]", expr(lo), expr(hi))
                 }
+            };
+            match &c.when {
+                Some(e) => format!("{path} when {}", expr(e)),
+                None => path,
             }
         })
         .collect();
