@@ -9,7 +9,7 @@ struct slice {
 };
 static int numbers[N], others[N];
 static struct slice shared = {numbers, N};
-static int last;
+int last;
 volatile int none = -1;
 
 static void *writes(void *arg) {
