@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!   0  thread, depth, pending, …   the runtime's own
-//!  64  epoch                       bits of the thread's current epoch
+//!  64  epoch, stretch, idle        of the thread's clock
 //! 128  cache[256]                  page number and shadow of 256 pages, 16 bytes each
+//!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
 //! ```
 //!
 //! The thread itself writes, in the runtime; its inlined checks read. Zero when the thread starts, which
@@ -16,7 +17,9 @@ pub const CACHE: usize = 256;
 /// Bytes of a page, as a power of two.
 pub const PAGE_SHIFT: u32 = 12;
 /// Bytes in the block.
-pub const BYTES: usize = 128 + CACHE * 16;
+pub const BYTES: usize = 128 + CACHE * 16 + ATOMICS * 32;
+/// Atomic objects in the other one.
+pub const ATOMICS: usize = 64;
 
 /// A page that the thread touched lately.
 #[repr(C)]
@@ -26,6 +29,49 @@ pub struct Entry {
     pub page: AtomicUsize,
     /// Its shadow: one location for each word.
     pub cells: AtomicUsize,
+}
+
+/// An atomic object on which operations of the thread change nothing (`engine::sync::quick`).
+#[repr(C)]
+#[derive(Debug)]
+pub struct Repeat {
+    /// Its first byte.
+    pub address: AtomicUsize,
+    /// In what stretch of the thread's execution, on how many bytes, and which operations: [`repeated`].
+    pub what: AtomicU64,
+    /// Where its bias is.
+    pub bias: AtomicUsize,
+    /// And what it was.
+    pub remembered: AtomicU64,
+}
+
+/// The place of an atomic object in [`Block::atomics`].
+#[inline(always)]
+pub const fn place(address: usize) -> usize {
+    (address >> 2 ^ address >> 8) % ATOMICS
+}
+
+/// A stretch of the thread's execution, as [`Block::stretch`] has it.
+#[inline(always)]
+pub const fn stretch(number: u64) -> u64 {
+    (number + 1) << 16
+}
+
+/// No stretch: nothing is repeated in it.
+pub const NO_STRETCH: u64 = u64::MAX << 16;
+
+/// Operations of these kinds on `size` bytes, in a [`stretch`].
+#[inline(always)]
+pub const fn repeated(stretch: u64, size: u32, which: u8) -> u64 {
+    stretch | (size as u64 & 0xFF) << 8 | which as u64
+}
+
+/// Is the operation of kind `one` among those that are `repeated`, if the thread is in `stretch`?
+#[inline(always)]
+pub const fn is_repeated(what: u64, stretch: u64, size: u32, one: u8) -> bool {
+    // All other kinds are left out of the comparison.
+    let asked = repeated(stretch, size, one);
+    one != 0 && (what ^ asked) & (!0xFF | one as u64) == 0
 }
 
 /// The block.
@@ -46,9 +92,15 @@ pub struct Block {
     reserved: [u64; 5],
     /// The current epoch's bits.
     pub epoch: AtomicU64,
-    reserved_too: [u64; 7],
+    /// The current [`stretch`]; 0 before the first.
+    pub stretch: AtomicU64,
+    /// 1 if the thread, since its last atomic operation, did nothing else in the runtime and has nothing to publish.
+    pub idle: AtomicU32,
+    reserved_too: [u32; 11],
     /// Pages touched lately, by page number.
     pub cache: [Entry; CACHE],
+    /// Atomic objects by [`place`].
+    pub atomics: [Repeat; ATOMICS],
 }
 
 const _: () = {

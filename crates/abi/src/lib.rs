@@ -11,14 +11,15 @@
 //! # How an atomic operation is checked
 //!
 //! ```text
-//! call void @__footrace_atomic_begin(ptr addr, i32 size)
+//! call void @__footrace_atomic_begin(ptr addr, i32 size, i32 kind, i32 order)
 //! %r = atomicrmw … as the program wrote it …
 //! call void @__footrace_atomic_end(ptr addr, i32 size, i32 kind, i32 order)
 //! ```
 //!
 //! The runtime holds the atomic object between the two calls, so that the value read and the clock
 //! taken belong together. `begin` touches the memory first: a fault happens before anything is held.
-//! `kind` is known after the operation: a failed compare-exchange is a load.
+//! `kind` is known after the operation: a failed compare-exchange is a load. Where the operation changes nothing that the
+//! detector knows, nothing is held; the quick paths of the two calls see to that.
 //!
 //! # How stacks are known
 //!
@@ -105,7 +106,7 @@ pub struct Function {
     pub hot: bool,
 }
 
-/// What an atomic operation turned out to be, the `kind` of `__footrace_atomic_end`.
+/// What an atomic operation is, the `kind` of `__footrace_atomic_begin`; or turned out to be, that of `__footrace_atomic_end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 #[allow(missing_docs)]
@@ -113,6 +114,8 @@ pub enum AtomicKind {
     Load = 0,
     Store = 1,
     Rmw = 2,
+    /// Not known yet: one of the above.
+    CompareExchange = 3,
 }
 
 /// Memory orders as numbers, as C's `memory_order`.
@@ -171,8 +174,8 @@ pub const FUNCTIONS: &[Function] = &[
     cold("__footrace_read_masked", &[Ptr, I32, I64]),
     cold("__footrace_write_masked", &[Ptr, I32, I64]),
     // Atomic operations and fences.
-    cold("__footrace_atomic_begin", &[Ptr, I32]),
-    cold("__footrace_atomic_end", &[Ptr, I32, I32, I32]),
+    hot("__footrace_atomic_begin", &[Ptr, I32, I32, I32]),
+    hot("__footrace_atomic_end", &[Ptr, I32, I32, I32]),
     cold("__footrace_fence", &[I32]),
     // Once per module, before any other constructor: a pointer to the note's text, NUL-terminated.
     cold("__footrace_init", &[Ptr]),

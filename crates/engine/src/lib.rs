@@ -43,5 +43,5 @@ pub use detector::{
     Access, AtomicOp, BlockShadow, Counters, Detector, Hint, Race, Side, Sink, SyncOp,
 };
 pub use grow::Grow;
-pub use lock::{Guard, Lock, set_yield};
+pub use lock::{Guard, Lock, set_quiesce, set_yield};
 pub use precise::{Djit, FastTrack};

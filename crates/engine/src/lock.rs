@@ -19,11 +19,11 @@
 //! back into the engine before it goes on: whoever drives the engine has to see to that.
 
 #[cfg(loom)]
-pub(crate) use modelled::{AtomicU32, AtomicU64, Ordering, relax};
+pub(crate) use modelled::{AtomicU32, AtomicU64, Ordering, light_barrier, relax};
 #[cfg(loom)]
 pub use modelled::{Guard, Lock};
 #[cfg(not(loom))]
-pub(crate) use real::{AtomicU32, AtomicU64, Ordering, relax};
+pub(crate) use real::{AtomicU32, AtomicU64, Ordering, light_barrier, relax};
 #[cfg(not(loom))]
 pub use real::{Guard, Lock};
 
@@ -37,6 +37,27 @@ static YIELD: OnceBox<fn()> = OnceBox::new();
 /// right but slow when there are more threads than cores. The first call counts.
 pub fn set_yield(f: fn()) {
     let _ = YIELD.set(Box::new(f));
+}
+
+static QUIESCE: OnceBox<fn()> = OnceBox::new();
+
+/// Tells the engine how to wait until every atomic operation without a bracket that is under way is over, see
+/// [`quick`](crate::sync::quick). Without it there are none. The first call counts.
+pub fn set_quiesce(f: fn()) {
+    let _ = QUIESCE.set(Box::new(f));
+}
+
+/// Waits for them, if there may be some.
+#[cold]
+pub(crate) fn quiesce() {
+    if let Some(f) = QUIESCE.get() {
+        f();
+    }
+}
+
+/// May there be some?
+pub(crate) fn can_quiesce() -> bool {
+    QUIESCE.get().is_some()
 }
 
 /// How `spin` waits.
@@ -69,6 +90,12 @@ mod real {
         }
     }
 
+    /// Keeps the compiler from reordering; the processor may. See [`quick`](crate::sync::quick).
+    #[inline(always)]
+    pub(crate) fn light_barrier() {
+        core::sync::atomic::compiler_fence(Ordering::SeqCst);
+    }
+
     /// A mutual exclusion lock.
     pub type Lock<T> = spin::mutex::Mutex<T, Relax>;
     /// Gives the lock back when dropped.
@@ -82,6 +109,11 @@ mod modelled {
     /// Lets the model try another thread.
     pub(crate) fn relax(_round: u32) {
         loom::thread::yield_now();
+    }
+
+    /// The model has no barrier that one thread runs for all others: each runs its own.
+    pub(crate) fn light_barrier() {
+        loom::sync::atomic::fence(Ordering::SeqCst);
     }
 
     /// A mutual exclusion lock.

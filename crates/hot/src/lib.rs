@@ -15,10 +15,12 @@
 #![no_std]
 #![cfg_attr(not(footrace_image), allow(dead_code, reason = "used as bitcode only"))]
 
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
-use abi::hot::{Block, CACHE, PAGE_SHIFT};
+use abi::hot::{Block, CACHE, PAGE_SHIFT, is_repeated, place};
+use abi::{AtomicKind, Order};
 use engine::shadow::{Asked, Cell, Epoch, Location, PAGE_WORDS};
+use engine::sync::quick;
 use event::AccessKind;
 
 unsafe extern "C" {
@@ -173,4 +175,75 @@ macro_rules! ranges {
 ranges! {
     __footrace_read_range __footrace_quick_read_range __footrace_read_range_slow Read;
     __footrace_write_range __footrace_quick_write_range __footrace_write_range_slow Write;
+}
+
+unsafe extern "C" {
+    fn __footrace_atomic_begin_slow(address: *const u8, size: u32, kind: u32, order: u32);
+    fn __footrace_atomic_end_slow(address: *const u8, size: u32, kind: u32, order: u32);
+}
+
+/// Which kind of repeated operation it would be, for [`quick`]; 0 if it is never one. All that is asked for is constant.
+#[inline(always)]
+const fn repeat(kind: u32, order: u32) -> u8 {
+    const RELEASE: u32 = Order::Release as u32;
+    const SEQ_CST: u32 = Order::SeqCst as u32;
+    let releases = matches!(order, RELEASE..=SEQ_CST);
+    if kind == AtomicKind::Load as u32 {
+        quick::LOAD
+    } else if kind == AtomicKind::CompareExchange as u32 && releases {
+        // If it fails, it is a load, and what it releases does not count.
+        0
+    } else if releases {
+        quick::RELEASE
+    } else if kind == AtomicKind::Store as u32 {
+        quick::STORE
+    } else {
+        quick::UPDATE
+    }
+}
+
+/// Begins an atomic operation that changes nothing that the detector knows, if it is one.
+#[inline(always)]
+fn begin(block: &Block, address: usize, size: u32, kind: u32, order: u32) -> bool {
+    let one = repeat(kind, order);
+    let entry = &block.atomics[place(address)];
+    let what = entry.what.load(Ordering::Relaxed);
+    let stretch = block.stretch.load(Ordering::Relaxed);
+    if size > 16
+        || load(&entry.address) != address
+        || !is_repeated(what, stretch, size, one)
+        || one == quick::RELEASE && block.idle.load(Ordering::Relaxed) == 0
+        || block.depth.load(Ordering::Relaxed) != 0
+    {
+        return false;
+    }
+    let bias = load(&entry.bias) as *const AtomicU64;
+    // SAFETY: the runtime put it there, and it stays.
+    let bias = unsafe { &*bias };
+    let remembered = entry.remembered.load(Ordering::Relaxed);
+    quick::begin(&block.depth, bias, remembered)
+}
+
+#[cfg_attr(footrace_image, unsafe(no_mangle))]
+unsafe extern "C" fn __footrace_atomic_begin(address: *const u8, size: u32, kind: u32, order: u32) {
+    if !begin(block(), address as usize, size, kind, order) {
+        // SAFETY: the runtime's, for any address.
+        unsafe { __footrace_atomic_begin_slow(address, size, kind, order) };
+    }
+    compiler_fence(Ordering::SeqCst);
+}
+
+#[cfg_attr(footrace_image, unsafe(no_mangle))]
+unsafe extern "C" fn __footrace_atomic_end(address: *const u8, size: u32, kind: u32, order: u32) {
+    compiler_fence(Ordering::SeqCst);
+    let block = block();
+    if block.depth.load(Ordering::Relaxed) == quick::WITHIN {
+        quick::end(&block.depth);
+        compiler_fence(Ordering::SeqCst);
+        if block.pending.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+    }
+    // SAFETY: the runtime's, for any address.
+    unsafe { __footrace_atomic_end_slow(address, size, kind, order) };
 }

@@ -351,11 +351,17 @@ impl Checks {
             ),
         };
         let size = self.i32(size.store_size(self.module));
-        self.before(operation, operation, function);
-        self.call("__footrace_atomic_begin", &[pointer, size]);
-        self.before(next, operation, function);
-        let mut kind = self.i32(kind as u64);
         let mut order_value = self.i32(order as u64);
+        let before = match operation.opcode() {
+            Some(Opcode::LLVMAtomicCmpXchg) => AtomicKind::CompareExchange,
+            _ => kind,
+        };
+        let before = self.i32(before as u64);
+        let mut kind = self.i32(kind as u64);
+        self.before(operation, operation, function);
+        let arguments = [pointer, size, before, order_value];
+        self.call("__footrace_atomic_begin", &arguments);
+        self.before(next, operation, function);
         if operation.opcode() == Some(Opcode::LLVMAtomicCmpXchg) {
             let succeeded = self.builder.extract_field(operation, 1);
             let load = self.i32(AtomicKind::Load as u64);
@@ -386,10 +392,15 @@ impl Checks {
             Size::Constant(size) => self.i32(size),
             Size::Computed(size) => self.builder.to_integer(size, i32),
         };
-        self.call("__footrace_atomic_begin", &[operation.pointer, size]);
+        let mut order = self.builder.to_integer(operation.order, i32);
+        let before = match operation.failure {
+            Some(_) => AtomicKind::CompareExchange,
+            None => operation.kind,
+        };
+        let arguments = [operation.pointer, size, self.i32(before as u64), order];
+        self.call("__footrace_atomic_begin", &arguments);
         self.before(next, call, function);
         let mut kind = self.i32(operation.kind as u64);
-        let mut order = self.builder.to_integer(operation.order, i32);
         if let Some(failure) = operation.failure {
             let bit = self.context.integer(1);
             let succeeded = self.builder.to_integer(call, bit);

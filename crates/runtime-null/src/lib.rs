@@ -39,7 +39,7 @@ null! {
     __footrace_write_strided(Pointer, u32, u64, u64);
     __footrace_read_masked(Pointer, u32, u64);
     __footrace_write_masked(Pointer, u32, u64);
-    __footrace_atomic_begin(Pointer, u32);
+    __footrace_atomic_begin(Pointer, u32, u32, u32);
     __footrace_atomic_end(Pointer, u32, u32, u32);
     __footrace_fence(u32);
     __footrace_init(Pointer);

@@ -4,7 +4,7 @@ use engine::detector::{Access, AtomicOp, BlockShadow};
 use engine::{Counters, Detector, SyncOp};
 use event::{AccessKind, Addr, Elements, Site, SyncId, Tid};
 
-use engine::clock::Slot;
+use engine::clock::{Slot, ThreadClock};
 use engine::pacer::Pacer;
 use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
@@ -13,12 +13,13 @@ use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
 
 use alloc::boxed::Box;
+use core::sync::atomic::Ordering;
 
 use crate::lock::Guard;
 use crate::options::Options;
 use crate::recording::{Log, Recorded, Recording};
-use crate::sys;
 use crate::thread::found;
+use crate::{sys, tls};
 
 /// The bracket of an atomic operation. In a recorded run with the log, which comes first in the order of locks.
 #[derive(Debug)]
@@ -324,6 +325,26 @@ impl State {
             State::FastTrack(thread) | State::Djit(thread) => thread.clock.epoch().bits(),
             State::SlimState(thread) => thread.epoch().bits(),
             _ => Epoch::NEVER.bits(),
+        }
+    }
+
+    /// The thread's clock, of detectors for which atomic operations that change nothing are no events.
+    #[inline]
+    pub fn clock(&self) -> Option<&ThreadClock> {
+        match self {
+            State::FastTrack(thread) | State::Djit(thread) => Some(&thread.clock),
+            _ => None,
+        }
+    }
+
+    /// Tells the inlined checks where the thread is, after any event of its.
+    #[inline]
+    pub fn show(&self, own: &tls::Block) {
+        own.epoch.store(self.epoch(), Ordering::Relaxed);
+        own.idle.store(0, Ordering::Relaxed);
+        if let Some(clock) = self.clock() {
+            let stretch = abi::hot::stretch(clock.stretch());
+            own.stretch.store(stretch, Ordering::Relaxed);
         }
     }
 }

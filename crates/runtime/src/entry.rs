@@ -21,11 +21,13 @@ fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
     if !own.enter() {
         return;
     }
+    // What is recorded now is not published yet.
+    own.idle.store(0, Ordering::Relaxed);
     if let Some((thread, runtime)) = thread::current()
         && !quick_word(own, thread, runtime, kind, address as usize, size, pc)
     {
         slow_word(own, thread, runtime, kind, address as usize, size, pc);
-        own.epoch.store(thread.state.epoch(), Ordering::Relaxed);
+        thread.state.show(own);
     }
     own.leave();
 }

@@ -10,6 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 
+use engine::sync::quick::WITHIN;
 use event::{Site, Tid};
 
 use crate::lock::Spin;
@@ -43,7 +44,7 @@ struct Entry {
 struct Registry {
     threads: Vec<Info>,
     handles: BTreeMap<usize, Entry>,
-    /// Live threads' state and block, to be looked at only while all others stand still.
+    /// Live threads' state, to be looked at only while all others stand still, and block.
     live: BTreeMap<u32, (*mut Thread, *const tls::Block)>,
 }
 
@@ -172,19 +173,28 @@ pub fn joined(handle: usize, tid: Tid) -> Option<Box<Thread>> {
 /// Waits until no other thread is inside the runtime. Nobody can enter: the caller set
 /// [`tls::FORKING`].
 pub fn wait_until_outside(me: Tid) {
-    let inside = || {
-        // With the lock held, no thread of the list can come to its end and take its block along.
-        let registry = REGISTRY.lock();
-        let mut others = registry.live.iter().filter(|(tid, _)| **tid != me.0);
-        others.any(|(_, (_, block))| {
-            // SAFETY: the thread is live.
-            let block = unsafe { &**block };
-            block.depth.load(Ordering::Acquire) != 0
-        })
-    };
-    while inside() {
+    while any_live(|tid, depth| tid != me.0 && depth != 0) {
         crate::sys::yield_now();
     }
+}
+
+/// Waits until no thread is in an atomic operation without a bracket that it began before: `engine::sync::quick`.
+pub fn wait_until_bracketed() {
+    crate::sys::barrier_everywhere();
+    while any_live(|_, depth| depth == WITHIN) {
+        crate::sys::yield_now();
+    }
+}
+
+/// Is what `f` says of a thread's number and its [depth](abi::hot::Block::depth) true of any?
+fn any_live(f: impl Fn(u32, u32) -> bool) -> bool {
+    // With the lock held, no thread of the list can come to its end and take its block along.
+    let registry = REGISTRY.lock();
+    registry.live.iter().any(|(tid, (_, block))| {
+        // SAFETY: the thread is live.
+        let block = unsafe { &**block };
+        f(*tid, block.depth.load(Ordering::Acquire))
+    })
 }
 
 /// In the child of a fork: everybody else is gone. Hands out their states.

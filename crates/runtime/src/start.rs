@@ -10,7 +10,7 @@ use crate::analysis::Analysis;
 use crate::detectors::{self, Detector};
 use crate::options::Options;
 use crate::thread::{RUNTIME, Runtime, runtime};
-use crate::{intercept, modules, records, sys, thread, tls};
+use crate::{intercept, modules, records, registry, sys, thread, tls};
 
 /// The environment, as the process got it.
 static ENVIRONMENT: AtomicPtr<*const c_char> = AtomicPtr::new(core::ptr::null_mut());
@@ -91,11 +91,9 @@ pub fn start() {
     if !options.record.is_empty() {
         analysis = analysis.recorded(detector.name, &options.record);
     }
-    // SAFETY: a command without memory arguments.
-    let _ = unsafe {
-        let register = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED as usize;
-        sys::syscall(libc::SYS_membarrier, [register, 0, 0, 0, 0, 0])
-    };
+    if sys::register_barriers() {
+        engine::set_quiesce(registry::wait_until_bracketed);
+    }
     let runtime = Box::new(Runtime {
         detector,
         analysis,

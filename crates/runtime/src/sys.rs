@@ -143,6 +143,22 @@ pub fn yield_now() {
     let _ = unsafe { syscall(libc::SYS_sched_yield, [0; 6]) };
 }
 
+fn membarrier(command: libc::c_int) -> bool {
+    // SAFETY: a command without memory arguments.
+    let done = unsafe { syscall(libc::SYS_membarrier, [command as usize, 0, 0, 0, 0, 0]) };
+    done.is_ok()
+}
+
+/// Makes [`barrier_everywhere`] possible. False if the kernel does not know it.
+pub fn register_barriers() -> bool {
+    membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+}
+
+/// A full memory barrier on every processor that runs a thread of this process.
+pub fn barrier_everywhere() {
+    membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
+
 /// Sleeps while `*word == expected`, until woken.
 pub fn futex_wait(word: &core::sync::atomic::AtomicU32, expected: u32) {
     let op = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;

@@ -189,7 +189,7 @@ pub fn with<R>(f: impl FnOnce(&mut Thread, &'static Runtime) -> R) -> Option<R> 
     }
     let result = current().map(|(thread, runtime)| {
         let result = f(thread, runtime);
-        own.epoch.store(thread.state.epoch(), Ordering::Relaxed);
+        thread.state.show(own);
         result
     });
     own.leave();

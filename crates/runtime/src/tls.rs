@@ -12,6 +12,7 @@ use core::ops::Deref;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use engine::shadow::Location;
+use engine::sync::quick::Repeats;
 
 use crate::thread::Thread;
 
@@ -134,6 +135,22 @@ impl Block {
         self.0.thread.store(thread.cast(), Ordering::Relaxed);
         // Page 0 has no shadow: its entry must not match.
         self.cache[0].page.store(usize::MAX, Ordering::Relaxed);
+        self.stretch.store(abi::hot::NO_STRETCH, Ordering::Relaxed);
+    }
+
+    /// Remembers the atomic object at `address`, whose operations on `size` bytes are repeated as long as the thread is in
+    /// `stretch`, for the inlined part of atomic operations.
+    pub fn repeat(&self, address: usize, size: u32, stretch: u64, repeats: Repeats<'static>) {
+        let entry = &self.atomics[abi::hot::place(address)];
+        let what = abi::hot::repeated(stretch, size, repeats.which);
+        // The thread is inside: no handler that comes in between operates without a bracket.
+        entry.address.store(address, Ordering::Relaxed);
+        entry.what.store(what, Ordering::Relaxed);
+        let bias = &raw const *repeats.bias;
+        entry.bias.store(bias as usize, Ordering::Relaxed);
+        entry
+            .remembered
+            .store(repeats.remembered, Ordering::Relaxed);
     }
 
     /// The location of the word that `address` is in, if the inlined checks know its page.

@@ -127,6 +127,12 @@ impl Published {
         self.is_of(slot) && self.clock.shares(past)
     }
 
+    /// Is it a snapshot made at `time`?
+    #[inline]
+    pub(super) fn is_at(&self, time: Time) -> bool {
+        self.stamp.is_some_and(|stamp| stamp.time == time)
+    }
+
     /// The snapshot of the same thread at a later time, with the same knowledge of others.
     #[inline]
     pub(super) fn advance(&mut self, time: Time) {

@@ -224,6 +224,24 @@ impl ThreadClock {
         self.stretch += 1;
     }
 
+    /// Which stretch of its execution this is: another one whenever it publishes something, gets memory or gives some back.
+    #[inline]
+    pub fn stretch(&self) -> u64 {
+        self.stretch
+    }
+
+    /// Would it publish now what it has published already?
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.versions.is_none() && !self.ended && !self.used && !self.learned
+    }
+
+    /// Does the sync object hold exactly what the thread would release into it now?
+    #[inline]
+    pub(crate) fn is_released(&self, into: &Published) -> bool {
+        self.is_idle() && into.shares(&self.past, self.slot) && into.is_at(self.time)
+    }
+
     /// As [`ThreadClock::release`], into the atomic object at `addr`.
     #[inline]
     pub(crate) fn release_at(

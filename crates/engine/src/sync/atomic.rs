@@ -15,25 +15,25 @@ use crate::detector::AtomicOp;
 #[derive(Debug, Default)]
 pub(super) struct AtomicObject {
     /// What a read of it acquires.
-    released: Published,
+    pub(super) released: Published,
     /// How many bytes the largest write had. If any of them is overwritten otherwise, the object is no more.
-    size: u32,
+    pub(super) size: u32,
     /// Has nobody but the thread that released last read the object since?
-    untaken: bool,
+    pub(super) untaken: bool,
 }
 
 /// What an atomic operation does, as far as its order goes.
 #[derive(Clone, Copy, Debug)]
-struct Effect {
-    reads: bool,
-    writes: bool,
-    acquires: bool,
-    releases: bool,
+pub(super) struct Effect {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    pub(super) acquires: bool,
+    pub(super) releases: bool,
 }
 
 impl Effect {
     #[inline]
-    const fn of(op: AtomicOp) -> Effect {
+    pub(super) const fn of(op: AtomicOp) -> Effect {
         match op {
             AtomicOp::Load(order) => Effect {
                 reads: true,
@@ -90,11 +90,13 @@ impl HappensBefore {
                 }
             }
         }
-        match thread.stands(bracket.addr(), size, effect.writes) {
+        let stands = match thread.stands(bracket.addr(), size, effect.writes) {
             Stands::No => false,
             Stands::IfUntaken => effect.releases && untaken && whole,
             Stands::Yes => whole,
-        }
+        };
+        bracket.shard.patience.count(stands);
+        stands
     }
 
     /// The writing half of an atomic operation, to be called after its access is recorded: the access
@@ -122,13 +124,19 @@ impl HappensBefore {
             self.table.note_size(size);
         }
         if effect.releases {
-            thread.release_at(addr, &self.slots, &mut object.released, how);
             object.untaken = true;
+            if thread.is_released(&object.released) {
+                return;
+            }
+            thread.release_at(addr, &self.slots, &mut object.released, how);
         } else if thread.fence.is_some() {
             thread.release_fence(&mut object.released, how);
         } else if how == Release::Replace && !object.released.is_empty() {
             object.released = Published::new();
+        } else {
+            return;
         }
+        bracket.shard.patience.count(false);
     }
 
     pub(super) fn fence(&self, thread: &mut ThreadClock, order: FenceOrder) {

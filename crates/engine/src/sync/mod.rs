@@ -5,6 +5,7 @@
 
 mod atomic;
 mod barrier;
+pub mod quick;
 mod table;
 
 use event::{SyncId, Tid};

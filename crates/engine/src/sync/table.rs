@@ -11,8 +11,9 @@ use rustc_hash::FxBuildHasher;
 
 use super::atomic::AtomicObject;
 use super::barrier::Barrier;
+use super::quick::Patience;
 use crate::clock::Published;
-use crate::lock::{AtomicU32, Guard, Lock, Ordering};
+use crate::lock::{AtomicU32, AtomicU64, Guard, Lock, Ordering};
 
 type Map<T> = HashMap<u64, T, FxBuildHasher>;
 
@@ -98,14 +99,26 @@ struct Shard {
 }
 
 /// The atomic objects of some addresses.
-type AtomicShard = Handy<AtomicObject>;
+#[derive(Debug, Default)]
+pub(super) struct AtomicShard {
+    objects: Handy<AtomicObject>,
+    /// Whether operations on them may do without the lock.
+    pub(super) patience: Patience,
+}
+
+/// A shard of atomic objects, and what operations without its lock look at.
+#[derive(Debug, Default)]
+struct Biased {
+    shard: Lock<AtomicShard>,
+    bias: AtomicU64,
+}
 
 const GROUPS: usize = 32;
 const GROUP: usize = 32;
 
-/// Things that are locked one at a time, each found by the hash of its name. They come into being in groups, when first asked for.
+/// Things to be locked one at a time, each found by the hash of its name. They come into being in groups, when first asked for.
 struct Shards<T> {
-    groups: [OnceBox<Vec<Lock<T>>>; GROUPS],
+    groups: [OnceBox<Vec<T>>; GROUPS],
 }
 
 impl<T: Default> Shards<T> {
@@ -116,15 +129,15 @@ impl<T: Default> Shards<T> {
     }
 
     #[inline]
-    fn lock(&self, key: u64) -> Guard<'_, T> {
+    fn at(&self, key: u64) -> &T {
         // Not the bits that the maps within a shard tell their keys apart by.
         let hash = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize;
         let group = self.groups[hash / GROUP % GROUPS].get_or_init(|| {
             let mut group = Vec::new();
-            group.resize_with(GROUP, Lock::default);
+            group.resize_with(GROUP, T::default);
             Box::new(group)
         });
-        group[hash % GROUP].lock()
+        &group[hash % GROUP]
     }
 }
 
@@ -137,8 +150,8 @@ impl<T> fmt::Debug for Shards<T> {
 /// All sync objects, in shards that are locked one at a time. An object begins empty when it is first named.
 #[derive(Debug)]
 pub(super) struct Table {
-    shards: Shards<Shard>,
-    atomics: Shards<AtomicShard>,
+    shards: Shards<Lock<Shard>>,
+    atomics: Shards<Biased>,
     /// Size in bytes of the largest atomic object so far: how far before a byte one can begin that covers it.
     largest: AtomicU32,
 }
@@ -150,7 +163,8 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub struct Bracket<'a> {
     addr: Addr,
-    shard: Guard<'a, AtomicShard>,
+    pub(super) shard: Guard<'a, AtomicShard>,
+    pub(super) bias: &'a AtomicU64,
 }
 
 impl Bracket<'_> {
@@ -162,13 +176,13 @@ impl Bracket<'_> {
     /// The object there, if something was stored there.
     #[inline]
     pub(super) fn find(&mut self) -> Option<&mut AtomicObject> {
-        self.shard.find(self.addr.0)
+        self.shard.objects.find(self.addr.0)
     }
 
     /// The object there, made if there is none.
     #[inline]
     pub(super) fn object(&mut self) -> &mut AtomicObject {
-        self.shard.entry(self.addr.0)
+        self.shard.objects.entry(self.addr.0)
     }
 }
 
@@ -192,7 +206,7 @@ impl Table {
     }
 
     fn shard(&self, key: u64) -> Guard<'_, Shard> {
-        self.shards.lock(key)
+        self.shards.at(key).lock()
     }
 
     pub(super) fn lock(&self, id: SyncId, f: impl FnOnce(&mut RwLock)) {
@@ -214,9 +228,11 @@ impl Table {
     /// Operations that overlap meet: of the widest, 16 bytes, all are in one shard.
     #[inline(always)]
     pub(super) fn bracket(&self, addr: Addr) -> Bracket<'_> {
+        let Biased { shard, bias } = self.atomics.at(addr.0 >> 4);
         Bracket {
             addr,
-            shard: self.atomics.lock(addr.0 >> 4),
+            shard: shard.lock(),
+            bias,
         }
     }
 
@@ -224,7 +240,8 @@ impl Table {
     pub(super) fn remove_atomic_if(&self, addr: Addr, doomed: impl FnOnce(&AtomicObject) -> bool) {
         let mut bracket = self.bracket(addr);
         if bracket.find().is_some_and(|object| doomed(object)) {
-            bracket.shard.remove(addr.0);
+            bracket.unbias();
+            bracket.shard.objects.remove(addr.0);
         }
     }
 

@@ -1,15 +1,15 @@
 ; RUN early
-; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 4)
+; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 4, i32 0, i32 2)
 ; EXPECT load atomic i32
 ; EXPECT call void @__footrace_atomic_end(ptr %p, i32 4, i32 0, i32 2)
-; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 8)
+; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 8, i32 1, i32 5)
 ; EXPECT store atomic i64
 ; EXPECT call void @__footrace_atomic_end(ptr %p, i32 8, i32 1, i32 5)
 ; EXPECT define void @relaxed
 ; EXPECT call void @__footrace_atomic_end(ptr %p, i32 1, i32 0, i32 0)
 ; EXPECT call void @__footrace_atomic_end(ptr %p, i32 4, i32 1, i32 3)
 ; EXPECT define i1 @exchange
-; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 16)
+; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 16, i32 3, i32 4)
 ; EXPECT cmpxchg weak
 ; EXPECT extractvalue { i128, i1 } %a, 1
 ; EXPECT , i32 2, i32 0

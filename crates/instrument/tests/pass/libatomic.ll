@@ -1,6 +1,6 @@
 ; Atomic operations that are calls.
 ; RUN early
-; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 16)
+; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 16, i32 0, i32 2)
 ; EXPECT call i128 @__atomic_load_16
 ; EXPECT call void @__footrace_atomic_end(ptr %p, i32 16, i32 0, i32 2)
 ; EXPECT call i128 @__atomic_fetch_add_16
@@ -10,7 +10,7 @@
 ; EXPECT , i32 5, i32 2
 ; EXPECT call void @__footrace_atomic_end(ptr %p, i32 16, i32 %
 ; EXPECT call void @__footrace_read_range(ptr %q, i64 24)
-; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 24)
+; EXPECT call void @__footrace_atomic_begin(ptr %p, i32 24, i32 1, i32 3)
 ; EXPECT call void @__atomic_store
 ; EXPECT call void @__footrace_atomic_end(ptr %p, i32 24, i32 1, i32 3)
 ; EXPECT call void @__footrace_write_range(ptr %q, i64 24)

@@ -338,9 +338,7 @@ extern "C" fn before_fork() {
     }
     tls::FORKER.store(tls::block().cast_mut(), Ordering::Relaxed);
     // After this, who does not see FORKING shows its depth.
-    let barrier = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED as usize;
-    // SAFETY: a command without memory arguments.
-    let _ = unsafe { sys::syscall(libc::SYS_membarrier, [barrier, 0, 0, 0, 0, 0]) };
+    sys::barrier_everywhere();
     registry::wait_until_outside(me);
 }
 
