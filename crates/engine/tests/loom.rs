@@ -325,3 +325,40 @@ fn commits_meet_in_the_locations_of_an_array() {
         &[128..512],
     );
 }
+
+/// An atomic operation without a bracket is over before whoever ends the bias goes on, or is made with a bracket.
+#[test]
+fn nobody_is_within_when_the_bias_has_ended() {
+    use engine::sync::quick::{WITHIN, begin, end, unbias};
+    use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+    #[derive(Default)]
+    struct Shared {
+        state: AtomicU32,
+        bias: AtomicU64,
+        operation: AtomicU64,
+    }
+    model(|| {
+        let shared = Arc::new(Shared::default());
+        shared.bias.store(1, Ordering::Relaxed);
+        let there = Arc::clone(&shared);
+        let other = spawn(move || {
+            for _ in 0..2 {
+                if begin(&there.state, &there.bias, 1) {
+                    there.operation.store(1, Ordering::Relaxed);
+                    there.operation.store(0, Ordering::Relaxed);
+                    end(&there.state);
+                }
+            }
+        });
+        unbias(&shared.bias, || {
+            fence(Ordering::SeqCst);
+            while shared.state.load(Ordering::Acquire) == WITHIN {
+                loom::thread::yield_now();
+            }
+        });
+        assert_eq!(shared.operation.load(Ordering::Relaxed), 0);
+        loom::thread::yield_now();
+        assert_eq!(shared.operation.load(Ordering::Relaxed), 0);
+        other.join().unwrap();
+    });
+}

@@ -96,6 +96,7 @@ const TINY: Limits = Limits {
     slots: 1 << 16,
     time: 3,
     sites: 4,
+    ..Limits::CELL
 };
 
 fn any_wrong(events: &[Event]) -> Option<String> {

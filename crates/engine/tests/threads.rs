@@ -247,6 +247,7 @@ const TINY: Limits = Limits {
     slots: 1 << 16,
     time: 3,
     sites: 5,
+    ..Limits::CELL
 };
 
 #[test]

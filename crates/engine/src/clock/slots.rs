@@ -33,6 +33,8 @@ pub struct Limits {
     pub time: u32,
     /// Number of sites that one slot can name.
     pub sites: u32,
+    /// How many atomic operations in a row have to be repeated ones before a thread may make them without a bracket.
+    pub row: u32,
 }
 
 impl Limits {
@@ -42,6 +44,7 @@ impl Limits {
         slots: 1 << 16,
         time: (1 << 20) - 3,
         sites: 1 << 19,
+        row: 16,
     };
 
     /// Largest version of a slot: as many bits as there are, for real limits.
@@ -111,6 +114,7 @@ impl Slots {
                 slots: limits.slots.clamp(1, Limits::CELL.slots),
                 time: limits.time.clamp(2, Limits::CELL.time),
                 sites: limits.sites.clamp(1, Limits::CELL.sites),
+                row: limits.row,
             },
             entries: Grow::new(),
             allocation: Lock::default(),
@@ -123,7 +127,7 @@ impl Slots {
         self.exhausted.load(Ordering::Relaxed) != 0
     }
 
-    pub(super) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         self.limits
     }
 

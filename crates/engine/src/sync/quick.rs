@@ -20,8 +20,9 @@
 //! operations without a bracket are ordered with all that change the object, and among themselves their order
 //! does not matter: none has an effect.
 //!
-//! What an operation might change is judged before it is made. Under flags 1: nothing, if it releases nothing, or is a relaxed
-//! store to an object that holds nothing; it may still take what others released, so under flags 3 it always counts as a change.
+//! What an operation might change is judged before it is made. Under flags 1: nothing that matters, if it releases nothing. A relaxed store
+//! makes the object forget what it held, but who may do without a bracket knew that. It may take
+//! what others released, so under flags 3 it always counts as a change.
 //! A thread has 3 only after an operation that releases, and that was a change under 1: at that moment nobody else was within, and whoever comes
 //! later comes with a bracket.
 //!
@@ -76,16 +77,11 @@ pub fn unbias(bias: &AtomicU64, quiesce: impl FnOnce()) {
 }
 
 /// How long a row of repeated operations on the objects of a shard is, and how long it has to be for a bias.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Patience {
     row: u32,
-    needed: u32,
-}
-
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { row: 0, needed: 16 }
-    }
+    /// How often a bias came to its end.
+    ends: u32,
 }
 
 impl Patience {
@@ -101,7 +97,13 @@ impl Patience {
 
     fn disappoint(&mut self) {
         self.row = 0;
-        self.needed = (self.needed * 4).min(1 << 20);
+        self.ends += 1;
+    }
+
+    /// Is it time for a bias, which takes `row` operations the first time, and each time four times as many?
+    #[inline]
+    fn is_over(self, row: u32) -> bool {
+        self.row >= row << (2 * self.ends.min(8))
     }
 }
 
@@ -123,6 +125,11 @@ impl Bracket<'_> {
         self.bias.load(Ordering::Relaxed) & FLAGS != 0
     }
 
+    /// Where that is told.
+    pub fn bias(&self) -> &AtomicU64 {
+        self.bias
+    }
+
     /// The objects are about to change.
     pub(super) fn unbias(&mut self) {
         if self.is_biased() {
@@ -137,14 +144,7 @@ impl HappensBefore {
     pub fn expect(&self, thread: &ThreadClock, bracket: &mut Bracket<'_>, op: AtomicOp) {
         let effect = Effect::of(op);
         let alone = bracket.bias.load(Ordering::Relaxed) & ALONE != 0;
-        let holds = |bracket: &mut Bracket<'_>| {
-            let object = bracket.find();
-            object.is_some_and(|object| !object.released.is_empty())
-        };
-        let changes = alone
-            || effect.releases
-            || effect.writes && thread.fence.is_some()
-            || effect.writes && !effect.reads && holds(bracket);
+        let changes = alone || effect.releases || effect.writes && thread.fence.is_some();
         if changes {
             bracket.unbias();
         }
@@ -159,8 +159,8 @@ impl HappensBefore {
         size: u32,
         op: AtomicOp,
     ) -> Option<Repeats<'a>> {
-        let patience = bracket.shard.patience;
-        if !bracket.is_biased() && patience.row < patience.needed {
+        let row = self.slots.limits().row;
+        if !bracket.is_biased() && !bracket.shard.patience.is_over(row) {
             return None;
         }
         let which = which(thread, bracket, size, op);
@@ -186,7 +186,7 @@ fn which(thread: &ThreadClock, bracket: &mut Bracket<'_>, size: u32, op: AtomicO
         known = thread.knows(&object.released);
         nothing = object.released.is_empty();
         whole = object.size >= size;
-        again = object.untaken && thread.is_released(&object.released);
+        again = thread.is_released(&object.released);
     }
     let recorded = |write| thread.stands(addr, size, write);
     let silent = thread.fence.is_none();
