@@ -43,11 +43,20 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
         })
 }
 
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
+/// Builds the runtime again, where all else is.
+pub(crate) fn runtime() -> Result<(), String> {
+    let target = target();
+    crate::image::build(&workspace(), &target, &target.join("dist/lib"))
+}
+
 /// Builds and copies; returns the directory.
 pub(crate) fn dist() -> Result<PathBuf, String> {
     let workspace = workspace();
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| workspace.join("target"), PathBuf::from);
+    let target = target();
     let root = target.join("dist");
     for part in ["bin", "lib", "include"] {
         let directory = root.join(part);

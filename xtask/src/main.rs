@@ -19,6 +19,7 @@ usage: cargo xtask COMMAND
   bless            accepts the reports of the programs in tests/ as right
   tidy [--fix]     formatting, lints, rules for files
   dist             builds everything into target/dist
+  dist runtime     builds the runtime alone again
   bench engine     events per second
   figures          docs/figures.md and the README: the committed run beside the papers' tables
   bench [OPTION…]  the programs of bench/programs beside the peers; --quick, --programs A,B, --detectors A,B, --help";
@@ -36,6 +37,7 @@ fn main() {
             let bin = root.join("bin");
             println!("export PATH=\"{}:$PATH\"", bin.display());
         }),
+        ["dist", "runtime"] => dist::runtime(),
         ["figures", rest @ ..] => figures::figures(rest),
         ["bench", "engine"] => cargo::run(&[
             "bench",

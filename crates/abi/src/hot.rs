@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   0  thread, depth, pending, …   the runtime's own
+//!  24  streams, disturbed          what the thread's next accesses will be, for a detector that foresees them, or null
 //!  64  epoch, stretch, idle        of the thread's clock
 //! 128  cache[256]                  page number and shadow of 256 pages, 16 bytes each
 //!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
@@ -89,7 +90,11 @@ pub struct Block {
     pub ended: AtomicU32,
     /// 1 between the two calls of an atomic operation.
     pub bracket: AtomicU32,
-    reserved: [u64; 5],
+    /// What the detector foresees, and the number that tells whether it still holds; null if it foresees nothing.
+    pub streams: AtomicPtr<()>,
+    /// Where that number is.
+    pub disturbed: AtomicPtr<AtomicU32>,
+    reserved: [u64; 3],
     /// The current epoch's bits.
     pub epoch: AtomicU64,
     /// The current [`stretch`]; 0 before the first.

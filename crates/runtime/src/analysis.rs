@@ -249,6 +249,26 @@ impl Analysis {
         self.join(thread, other);
     }
 
+    /// Are checks put off, so that a thread has some to make yet?
+    pub fn puts_off(&self) -> bool {
+        match self {
+            Analysis::SlimState(_) => true,
+            Analysis::Recorded(recording) => recording.puts_off(),
+            _ => false,
+        }
+    }
+
+    /// Makes the checks that were put off, for a thread that may never make them itself.
+    pub fn settle(&self, thread: &mut State) {
+        match (self, thread) {
+            (Analysis::SlimState(detector), State::SlimState(thread)) => {
+                detector.settle(thread, &mut found);
+            }
+            (Analysis::Recorded(recording), State::Recorded(thread)) => recording.settle(thread),
+            _ => {}
+        }
+    }
+
     /// The number of `site` in the thread's slot, for the detector whose common case is inlined.
     pub fn number(&self, thread: &mut State, site: Site) -> Option<(Slot, u32)> {
         let (order, clock) = match (self, thread) {

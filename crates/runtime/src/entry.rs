@@ -10,6 +10,7 @@ use engine::shadow::Location;
 
 use crate::analysis::{Analysis, State};
 use crate::streams::{foreseen, not_foreseen};
+use crate::stub::{range_stub, word_stub};
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
 use crate::unwind::caller;
@@ -49,13 +50,13 @@ fn quick_word(
     }
     let addr = Addr(address as u64);
     let Some((shadow, precise)) = runtime.analysis.by_word(&mut thread.state, addr) else {
-        return foreseen(thread, runtime, addr, pc);
+        return foreseen(thread, runtime, addr, size, pc);
     };
     let location = own.location(address);
     let Some(location) = location.or_else(|| find(own, runtime, address)) else {
         return false;
     };
-    if size > 8 {
+    if address % 8 + size as usize > 8 {
         return false;
     }
     let mask = mask(address, size);
@@ -169,7 +170,13 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     if bytes != 0 {
         thread::with(|thread, runtime| {
             let at = address as usize;
-            if let (Analysis::FastTrack(_), 1..=8) = (&runtime.analysis, at % 8 + bytes) {
+            let is_word = match &runtime.analysis {
+                Analysis::FastTrack(_) => at % 8 + bytes <= 8,
+                // Unaligned, but often one after the other.
+                Analysis::SlimState(_) => bytes <= 8,
+                _ => false,
+            };
+            if is_word {
                 let (own, size) = (tls::own(), bytes as u32);
                 if !quick_word(own, thread, runtime, kind, at, size, pc) {
                     slow_word(own, thread, runtime, kind, at, size, pc);
@@ -181,50 +188,6 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     }
 }
 
-/// Defines `$slow(address)`, which calls `$inner(address, return address)` and keeps all general registers but r11
-/// (LLVM's `preserve_most`): the inlined checks are in the program's loops, and a call that is hardly ever made must not cost
-/// them their registers.
-macro_rules! keep_registers {
-    ($slow:ident, $inner:ident) => {
-        core::arch::global_asm!(
-            ".text",
-            ".p2align 4",
-            concat!(".globl ", stringify!($slow)),
-            concat!(".type ", stringify!($slow), ",@function"),
-            concat!(stringify!($slow), ":"),
-            ".cfi_startproc",
-            "push rbp",
-            ".cfi_def_cfa_offset 16",
-            ".cfi_offset rbp, -16",
-            "mov rbp, rsp",
-            ".cfi_def_cfa_register rbp",
-            "push rax",
-            "push rcx",
-            "push rdx",
-            "push rsi",
-            "push rdi",
-            "push r8",
-            "push r9",
-            "push r10",
-            "mov rsi, [rbp + 8]",
-            "call {inner}",
-            "pop r10",
-            "pop r9",
-            "pop r8",
-            "pop rdi",
-            "pop rsi",
-            "pop rdx",
-            "pop rcx",
-            "pop rax",
-            "pop rbp",
-            ".cfi_def_cfa rsp, 8",
-            "ret",
-            ".cfi_endproc",
-            concat!(".size ", stringify!($slow), ", .-", stringify!($slow)),
-            inner = sym $inner,
-        );
-    };
-}
 macro_rules! words {
     ($($name:ident $slow:ident $inner:ident $kind:ident $size:literal;)*) => {$(
         extern "C" fn $inner(address: *const u8, pc: usize) {
@@ -234,7 +197,7 @@ macro_rules! words {
         unsafe extern "C" fn $name(address: *const u8) {
             $inner(address, caller!());
         }
-        keep_registers!($slow, $inner);
+        word_stub!($slow, $inner);
     )*};
 }
 
@@ -252,21 +215,21 @@ words! {
 }
 
 macro_rules! ranges {
-    ($($name:ident $slow:ident $kind:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $slow(address: *const u8, bytes: u64) {
-            range(AccessKind::$kind, address, bytes as usize, caller!());
+    ($($name:ident $slow:ident $inner:ident $kind:ident;)*) => {$(
+        extern "C" fn $inner(address: *const u8, bytes: u64, pc: usize) {
+            range(AccessKind::$kind, address, bytes as usize, pc);
         }
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(address: *const u8, bytes: u64) {
             range(AccessKind::$kind, address, bytes as usize, caller!());
         }
+        range_stub!($slow, $inner);
     )*};
 }
 
 ranges! {
-    __footrace_read_range __footrace_read_range_slow Read;
-    __footrace_write_range __footrace_write_range_slow Write;
+    __footrace_read_range __footrace_read_range_slow read_range Read;
+    __footrace_write_range __footrace_write_range_slow write_range Write;
 }
 
 /// Elements of `elem` bytes that are `stride` bytes apart, upwards.

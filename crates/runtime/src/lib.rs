@@ -43,6 +43,7 @@ mod site;
 mod start;
 mod stats;
 mod streams;
+mod stub;
 mod sys;
 mod table;
 mod thread;

@@ -371,6 +371,16 @@ impl Recording {
         }
     }
 
+    /// Are checks put off?
+    pub fn puts_off(&self) -> bool {
+        self.inner.puts_off()
+    }
+
+    /// Makes the checks that were put off. That is no event.
+    pub fn settle(&self, thread: &mut Recorded) {
+        self.inner.settle(&mut thread.inner);
+    }
+
     /// In the child of a fork: `other` does not exist there, and what it did is in the past of `thread`. That is no event.
     pub fn bury(&self, thread: &mut Recorded, other: &mut Recorded) {
         self.inner.bury(&mut thread.inner, &mut other.inner);

@@ -197,15 +197,25 @@ fn any_live(f: impl Fn(u32, u32) -> bool) -> bool {
     })
 }
 
+/// Hands out the states of all other threads, who stand still (see [`wait_until_outside`]): none can end meanwhile.
+pub fn each_other(me: Tid, mut f: impl FnMut(&mut Thread)) {
+    // Not while the lock is held: a report asks for names.
+    let others = others(&REGISTRY.lock(), me);
+    for thread in others {
+        // SAFETY: its owner does not touch it outside of the runtime, and nobody comes in.
+        f(unsafe { &mut *thread });
+    }
+}
+
+fn others(registry: &Registry, me: Tid) -> Vec<*mut Thread> {
+    let others = registry.live.iter().filter(|(tid, _)| **tid != me.0);
+    others.map(|(_, (thread, _))| *thread).collect()
+}
+
 /// In the child of a fork: everybody else is gone. Hands out their states.
 pub fn bury_others(me: Tid, mut f: impl FnMut(&mut Thread)) {
     let mut registry = REGISTRY.lock();
-    let others: Vec<_> = registry
-        .live
-        .iter()
-        .filter(|(tid, _)| **tid != me.0)
-        .map(|(_, (thread, _))| *thread)
-        .collect();
+    let others = others(&registry, me);
     registry.live.retain(|tid, _| *tid == me.0);
     drop(registry);
     for thread in others {

@@ -155,6 +155,8 @@ fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
         function(signal);
     }
     tls::set_context(calling_context);
+    // The handler may have come just before an access that was foreseen, which must not be taken for one of the handler's.
+    thread::with(crate::streams::forget);
 }
 
 fn set_mask(how: c_int, mask: u64) -> u64 {

@@ -1,38 +1,67 @@
 //! SlimState's short way: an access that goes on as its place in the program began needs neither a site nor a look at
 //! the array (`engine::slimstate`, streams).
 
+use core::sync::atomic::Ordering;
+
 use engine::detector::Access;
 use engine::slimstate::PlaceKey;
 use event::Addr;
 
 use crate::analysis::{Analysis, State};
-use crate::thread::{Runtime, Thread, found};
+use crate::thread::{self, Runtime, Thread, found};
+use crate::tls;
 
-/// The place of an access, with its calling context and the locks held, as sites have it.
+/// The place of an access, with its calling context. Sites have the locks held, too; but with them the region changes, and a
+/// stream ends with its region.
 #[inline(always)]
-fn key(thread: &Thread, pc: usize) -> Option<PlaceKey> {
-    thread.key(pc).map(PlaceKey::new)
+fn key(pc: usize) -> Option<PlaceKey> {
+    let context = tls::context();
+    (pc != 0 && context != 0).then(|| PlaceKey::new(pc as u64, context))
+}
+
+/// Shows the streams of a thread to the stubs that take foreseen accesses; none for another detector, or no thread.
+pub fn open(own: &tls::Block, thread: *const Thread) {
+    // SAFETY: null or the thread's state, which is the caller's.
+    let state = unsafe { thread.as_ref() }.map(|thread| &thread.state);
+    let table = match (thread::runtime().map(|runtime| &runtime.analysis), state) {
+        (Some(Analysis::SlimState(detector)), Some(State::SlimState(state))) => {
+            let disturbed = core::ptr::from_ref(detector.disturbed()).cast_mut();
+            own.disturbed.store(disturbed, Ordering::Relaxed);
+            state.streams().cast_mut().cast()
+        }
+        _ => core::ptr::null_mut(),
+    };
+    own.streams.store(table, Ordering::Release);
 }
 
 /// Is the access done? One of another detector never is.
 #[inline(always)]
-pub fn foreseen(thread: &mut Thread, runtime: &Runtime, addr: Addr, pc: usize) -> bool {
+pub fn foreseen(thread: &mut Thread, runtime: &Runtime, addr: Addr, size: u32, pc: usize) -> bool {
     let Analysis::SlimState(detector) = &runtime.analysis else {
         return false;
     };
-    let Some(key) = key(thread, pc) else {
+    let Some(key) = key(pc) else {
         return false;
     };
     let State::SlimState(state) = &mut thread.state else {
         return false;
     };
-    detector.take(state, key, addr)
+    detector.take(state, key, addr, u64::from(size))
+}
+
+/// Nothing is foreseen from now on, until accesses begin to follow each other anew.
+pub fn forget(thread: &mut Thread, runtime: &Runtime) {
+    if let (Analysis::SlimState(detector), State::SlimState(state)) =
+        (&runtime.analysis, &mut thread.state)
+    {
+        detector.still(state, &mut found);
+    }
 }
 
 /// The long way, for one that [`foreseen`] did not take. False if the detector has no streams: nothing was done.
 #[inline(always)]
 pub fn not_foreseen(thread: &mut Thread, runtime: &Runtime, access: Access, pc: usize) -> bool {
-    let Some(key) = key(thread, pc) else {
+    let Some(key) = key(pc) else {
         return false;
     };
     match (&runtime.analysis, &mut thread.state) {

@@ -119,13 +119,6 @@ impl Thread {
         self.sites.site(tls::context(), pc, self.held.set)
     }
 
-    /// What tells the site of an event from others, if the calling context is known.
-    #[inline(always)]
-    pub fn key(&self, pc: usize) -> Option<u64> {
-        let context = tls::context();
-        (context != 0).then(|| site::key(context, pc, self.held.set))
-    }
-
     /// The number of the site in `slot`, if it is remembered.
     #[inline(always)]
     pub fn number(&self, pc: usize, slot: Slot) -> Option<u32> {

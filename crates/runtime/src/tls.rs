@@ -133,6 +133,7 @@ impl Block {
     /// Sets the thread's state.
     pub fn set_thread(&self, thread: *mut Thread) {
         self.0.thread.store(thread.cast(), Ordering::Relaxed);
+        crate::streams::open(self, thread);
         // Page 0 has no shadow: its entry must not match.
         self.cache[0].page.store(usize::MAX, Ordering::Relaxed);
         self.stretch.store(abi::hot::NO_STRETCH, Ordering::Relaxed);

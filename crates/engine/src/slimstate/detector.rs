@@ -8,7 +8,7 @@ use super::footprint::Footprint;
 use super::ground::{Ground, Manner, Tally};
 use super::partition::{Mode, Partition};
 use super::sitelists::SiteLists;
-use super::streams::{PlaceKey, Streams, Target};
+use super::streams::{PlaceKey, StreamTable, Streams, Target};
 use super::trail::{Extended, Trail};
 use super::{BitSet, Labels, Strided};
 use crate::clock::{Limits, ThreadClock};
@@ -89,13 +89,17 @@ impl<F> SlimThread<F> {
     pub fn epoch(&self) -> Epoch {
         self.base.clock.epoch()
     }
+    /// Where the program's checks find what is foreseen.
+    pub fn streams(&self) -> *const StreamTable {
+        self.streams.table()
+    }
 }
 
 impl<F: Send> Counters for SlimThread<F> {
     fn each(&self, f: &mut dyn FnMut(&'static str, u64)) {
         self.base.each(f);
         self.tally.each(f);
-        f("[SS ACCESS] foreseen", self.streams.foreseen);
+        f("[SS ACCESS] foreseen", self.streams.foreseen());
     }
 }
 
@@ -172,6 +176,14 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
                 array.commit(trail, shift, Manner::plain(kind), &mut ground);
                 trail.clear();
             }
+        }
+    }
+
+    /// Commits everything on behalf of a thread that may never synchronise again, as the process ends. The thread keeps what it has,
+    /// and may go on taking foreseen accesses meanwhile, but nothing else.
+    pub fn settle(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
+        for number in 0..thread.buffer.len() {
+            self.commit_entry(thread, number, races);
         }
     }
 
@@ -442,9 +454,9 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
 
     #[inline]
     fn access(&self, thread: &mut Self::Thread, access: Access, races: Sink<'_>) {
-        let bits = u64::from(access.site.0) << 8 | u64::from(access.size) << 2 | access.kind as u64;
-        let key = PlaceKey::new(bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) << 1);
-        if !self.take(thread, key, access.addr) {
+        let place = u64::from(access.site.0) << 4 | (access.kind as u64) << 3 | 1;
+        let key = PlaceKey::new(place, 0);
+        if !self.take(thread, key, access.addr, u64::from(access.size)) {
             self.access_at(thread, key, access, races);
         }
     }
@@ -534,6 +546,12 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             _ => None,
         };
         self.still(thread, races);
+        // What was read of it would be no news beside the write, and the free be named where a read went wrong before.
+        if let Some(id) = whole
+            && let Ok(number) = thread.buffer.find(id)
+        {
+            self.commit_entry(thread, number, races);
+        }
         let manner = Manner::plain(AccessKind::Write);
         self.touch(thread, bytes, manner, site, races);
         if let Some(id) = whole {

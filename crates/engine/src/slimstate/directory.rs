@@ -1,9 +1,10 @@
 //! From an address to the array that it belongs to, in O(1), without a lock.
 //!
 //! ```text
-//! address  [ 17 beyond | 11 top | 12 middle | 12 leaf | 12 within the page ]
+//! address  [ 17 beyond | 8 top | 9 high | 9 low | 9 leaf | 12 within the page ]
 //! leaf entry (4 KiB page):   0              no array
 //!                            id             all of the page belongs to one array
+//!                            FEW | r        see page r of a few runs (`runs`)
 //!                            MIXED | m      see mixed page m: 256 granules of 16 bytes, 0 or an id each
 //! ```
 //!
@@ -12,10 +13,11 @@
 //! array's granule may lie just outside of the array; who asks must compare with its bounds.
 //!
 //! Who may touch: `find` any thread at any time, without a lock. `set` and `withdraw` change a page under its lock, one of
-//! 64. A mixed page that has no array any more is a plain page again, and its table serves another page: so `find` looks at the page's entry
+//! 64. A page that has no array any more, or only one, needs no table, which then serves another page: so `find` looks at the page's entry
 //! again after it has looked into the table.
 
 use super::array::ArrayId;
+use super::runs::{Owners, Runs};
 use crate::grow::Grow;
 use crate::lock::Lock;
 use alloc::boxed::Box;
@@ -28,17 +30,20 @@ use once_cell::race::OnceBox;
 /// Bytes that belong to at most one array.
 pub(super) const GRANULE: u64 = 16;
 const PAGE: u64 = 4096;
-const GRANULES: usize = (PAGE / GRANULE) as usize;
-const TOP: usize = 1 << 11;
-const FAN: usize = 1 << 12;
+pub(super) const GRANULES: usize = (PAGE / GRANULE) as usize;
+const TOP: usize = 1 << 8;
+/// Small tables: a program of a few arrays has three or four of each.
+const FAN: usize = 1 << 9;
 const MIXED: u32 = 1 << 31;
+const FEW: u32 = 1 << 30;
 /// Bytes of the longest array.
 const LONGEST: u64 = 1 << 36;
 /// Addresses from here on are not looked up.
 const END: u64 = crate::shadow::ADDRESSES;
 
 type Leaf = Vec<AtomicU32>;
-type Middle = Vec<OnceBox<Leaf>>;
+type Low = Vec<OnceBox<Leaf>>;
+type High = Vec<OnceBox<Low>>;
 
 /// The granules of a page that has several arrays, or one and plain memory.
 #[derive(Default)]
@@ -54,12 +59,27 @@ fn zeroes(len: usize) -> Vec<AtomicU32> {
     all
 }
 
+fn boxes<T>(len: usize) -> Vec<OnceBox<T>> {
+    let mut all = Vec::new();
+    all.resize_with(len, OnceBox::new);
+    all
+}
+
+/// Where the tables have a page: in `top`, in a high table, in a low one and in a leaf.
+fn places(page: u64) -> (usize, usize, usize, usize) {
+    let [high, low] = [18, 9].map(|shift| (page >> shift) as usize % FAN);
+    ((page >> 27) as usize, high, low, page as usize % FAN)
+}
+
 /// The map from addresses to arrays.
 pub(super) struct Directory {
-    top: Vec<OnceBox<Middle>>,
+    top: Vec<OnceBox<High>>,
     mixed: Grow<Mixed>,
     /// The number of mixed pages so far, and those to be used again.
     unused: Lock<(u32, Vec<u32>)>,
+    few: Grow<Runs>,
+    /// The same for pages of a few runs.
+    unused_few: Lock<(u32, Vec<u32>)>,
     /// Of pages, by number.
     locks: [Lock<()>; LOCKS],
 }
@@ -74,12 +94,12 @@ impl core::fmt::Debug for Directory {
 
 impl Directory {
     pub(super) fn new() -> Self {
-        let mut top = Vec::new();
-        top.resize_with(TOP, OnceBox::new);
         Directory {
-            top,
+            top: boxes(TOP),
             mixed: Grow::new(),
             unused: Lock::new((0, Vec::new())),
+            few: Grow::new(),
+            unused_few: Lock::new((0, Vec::new())),
             locks: core::array::from_fn(|_| Lock::new(())),
         }
     }
@@ -93,34 +113,32 @@ impl Directory {
     /// The first page from `page` on that may have an array.
     fn skip(&self, mut page: u64) -> u64 {
         loop {
-            let Some(top) = self.top.get((page >> 24) as usize) else {
+            let (top, high, low, _) = places(page);
+            let Some(top) = self.top.get(top) else {
                 return u64::MAX / PAGE;
             };
-            match top
-                .get()
-                .map(|middle| middle[(page >> 12) as usize % FAN].get())
-            {
-                None => page = ((page >> 24) + 1) << 24,
-                Some(None) => page = ((page >> 12) + 1) << 12,
+            let absent = match top.get().map(|table| table[high].get()) {
+                None => 27,
+                Some(None) => 18,
+                Some(Some(table)) if table[low].get().is_none() => 9,
                 Some(Some(_)) => return page,
-            }
+            };
+            page = ((page >> absent) + 1) << absent;
         }
     }
 
+    #[inline]
     fn leaf(&self, page: u64) -> Option<&AtomicU32> {
-        let top = self.top.get((page >> 24) as usize)?;
-        let leaf = top.get()?[(page >> 12) as usize % FAN].get()?;
-        Some(&leaf[page as usize % FAN])
+        let (top, high, low, leaf) = places(page);
+        let table = self.top.get(top)?.get()?[high].get()?;
+        Some(&table[low].get()?[leaf])
     }
 
     fn leaf_or_new(&self, page: u64) -> &AtomicU32 {
-        let middle = self.top[(page >> 24) as usize % TOP].get_or_init(|| {
-            let mut middle = Vec::new();
-            middle.resize_with(FAN, OnceBox::new);
-            Box::new(middle)
-        });
-        let leaf = middle[(page >> 12) as usize % FAN].get_or_init(|| Box::new(zeroes(FAN)));
-        &leaf[page as usize % FAN]
+        let (top, high, low, leaf) = places(page);
+        let table = self.top[top % TOP].get_or_init(|| Box::new(boxes(FAN)));
+        let table = table[high].get_or_init(|| Box::new(boxes(FAN)));
+        &table[low].get_or_init(|| Box::new(zeroes(FAN)))[leaf]
     }
 
     fn granules(&self, number: u32) -> &[AtomicU32] {
@@ -134,14 +152,20 @@ impl Directory {
         let leaf = self.leaf(addr.0 / PAGE)?;
         let mut entry = leaf.load(Acquire);
         loop {
-            if entry & MIXED == 0 {
+            if entry & (MIXED | FEW) == 0 {
                 return ArrayId::new(entry).map(|id| (id, true));
             }
             let granule = (addr.0 % PAGE / GRANULE) as usize;
-            let owner = self.granules(entry)[granule].load(Acquire);
-            // The mixed page may have been given up in between, and serve another one now.
+            let owner = if entry & FEW != 0 {
+                self.few.get(entry & !FEW).find(granule as u8)
+            } else {
+                Some(self.granules(entry)[granule].load(Acquire))
+            };
+            // The table may have been given up in between, and serve another page now.
             let again = leaf.load(Acquire);
-            if again == entry {
+            if let Some(owner) = owner
+                && again == entry
+            {
                 return ArrayId::new(owner).map(|id| (id, false));
             }
             entry = again;
@@ -184,7 +208,7 @@ impl Directory {
             }
             let _lock = self.locks[page as usize % LOCKS].lock();
             let entry = leaf.load(Acquire);
-            if entry & MIXED == 0 && entry != owner.get() {
+            if entry & (MIXED | FEW) == 0 && entry != owner.get() {
                 continue;
             }
             let keep = |old| if old == owner.get() { 0 } else { old };
@@ -202,19 +226,60 @@ impl Directory {
         lost: &mut dyn FnMut(ArrayId, u64),
     ) {
         let entry = leaf.load(Acquire);
-        let all = within.end - within.start == GRANULES as u64;
-        if all && entry & MIXED == 0 {
+        if entry & MIXED != 0 {
+            return self.change_mixed(leaf, entry & !MIXED, within, new, lost);
+        }
+        if entry & FEW == 0 && within.end - within.start == GRANULES as u64 {
             leaf.store(new(entry), Release);
             if let Some(old) = ArrayId::new(entry) {
                 lost(old, GRANULES as u64);
             }
             return;
         }
-        let number = if entry & MIXED != 0 {
-            entry & !MIXED
+        let mut owners = [entry; GRANULES];
+        if entry & FEW != 0 {
+            self.few.get(entry & !FEW).read(&mut owners);
+        }
+        for owner in &mut owners[within.start as usize..within.end as usize] {
+            let now = new(*owner);
+            if now != *owner
+                && let Some(old) = ArrayId::new(*owner)
+            {
+                lost(old, 1);
+            }
+            *owner = now;
+        }
+        let uniform = owners.iter().all(|&owner| owner == owners[0]);
+        let few = !uniform && Runs::fit(&owners);
+        if few && entry & FEW != 0 {
+            return self.few.get(entry & !FEW).write(&owners);
+        }
+        if few {
+            let number = number(&self.unused_few);
+            self.few.get(number).write(&owners);
+            leaf.store(FEW | number, Release);
+            return;
+        }
+        if uniform {
+            leaf.store(owners[0], Release);
         } else {
-            self.mix(leaf, entry)
-        };
+            self.mix(leaf, &owners);
+        }
+        if entry & FEW != 0 {
+            self.unused_few.lock().1.push(entry & !FEW);
+        }
+    }
+
+    /// The same for mixed page `number`.
+    fn change_mixed(
+        &self,
+        leaf: &AtomicU32,
+        number: u32,
+        within: Range<u64>,
+        new: impl Fn(u32) -> u32,
+        lost: &mut dyn FnMut(ArrayId, u64),
+    ) {
+        let all = within.end - within.start == GRANULES as u64;
         let table = self.granules(number);
         let mut gained = 0u32;
         for granule in &table[within.start as usize..within.end as usize] {
@@ -241,32 +306,27 @@ impl Directory {
         }
     }
 
-    /// Makes the page of `leaf` a mixed one, and says which.
-    fn mix(&self, leaf: &AtomicU32, entry: u32) -> u32 {
-        let mut unused = self.unused.lock();
-        let number = unused.1.pop().unwrap_or_else(|| {
-            unused.0 += 1;
-            unused.0 - 1
-        });
-        drop(unused);
-        for granule in self.granules(number) {
-            granule.store(entry, Relaxed);
+    /// Makes the page of `leaf` a mixed one.
+    fn mix(&self, leaf: &AtomicU32, owners: &Owners) {
+        let number = number(&self.unused);
+        for (granule, &owner) in self.granules(number).iter().zip(owners) {
+            granule.store(owner, Relaxed);
         }
-        let owned = if entry == 0 { 0 } else { GRANULES as u32 };
-        self.mixed.get(number).owned.store(owned, Relaxed);
+        let owned = owners.iter().filter(|&&owner| owner != 0).count();
+        self.mixed.get(number).owned.store(owned as u32, Relaxed);
         leaf.store(MIXED | number, Release);
-        number
     }
 
     /// Bytes of its tables.
     pub(super) fn bytes(&self) -> u64 {
-        let leaves: usize = self
-            .top
-            .iter()
-            .filter_map(|top| Some(top.get()?.iter().filter_map(OnceBox::get).count()))
-            .sum();
+        let tables = self.top.iter().filter_map(OnceBox::get);
+        let tables = tables.flat_map(|high| high.iter().filter_map(OnceBox::get));
+        let leaves = tables.flat_map(|low| low.iter().filter_map(OnceBox::get));
+        let leaves = leaves.count();
         let mixed = self.unused.lock().0 as usize;
-        (size_of::<AtomicU32>() * (leaves * FAN + mixed * GRANULES)) as u64
+        let few = self.unused_few.lock().0 as usize;
+        let tables = size_of::<AtomicU32>() * (leaves * FAN + mixed * GRANULES);
+        (tables + few * size_of::<Runs>()) as u64
     }
 
     /// The arrays that own a granule of `bytes`, each at least once.
@@ -298,6 +358,15 @@ impl Directory {
             };
         }
     }
+}
+
+/// A number to be used again, or a new one.
+fn number(unused: &Lock<(u32, Vec<u32>)>) -> u32 {
+    let mut unused = unused.lock();
+    unused.1.pop().unwrap_or_else(|| {
+        unused.0 += 1;
+        unused.0 - 1
+    })
 }
 
 /// The pages that `bytes` touch, each with the granules of it that they do.
@@ -393,7 +462,9 @@ mod tests {
             }
             assert_eq!(all, expected);
         }
-        let mixed = directory.unused.lock();
-        assert!(mixed.0 <= 13, "{} tables for 12 pages", mixed.0);
+        for unused in [&directory.unused, &directory.unused_few] {
+            let used = unused.lock().0;
+            assert!(used <= 13, "{used} tables for 12 pages");
+        }
     }
 }

@@ -14,6 +14,7 @@ use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::FastTrackRule;
 use alloc::vec::Vec;
 use core::ops::Range;
+use core::sync::atomic::AtomicU32;
 use event::{AccessKind, Addr, Site};
 
 impl<F: Footprint, P: Partition> Slim<F, P> {
@@ -44,7 +45,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     }
 
     /// Folds and forgets all streams.
-    pub(super) fn still(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
+    pub fn still(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
         for target in thread.streams.targets() {
             self.fold(thread, target, races);
         }
@@ -53,19 +54,29 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
 
     /// Is the access, made at the place of `key`, one that is foreseen or redundant? Then it is done.
     #[inline(always)]
-    pub fn take(&self, thread: &mut SlimThread<F>, key: PlaceKey, addr: Addr) -> bool {
-        thread.streams.take(key, addr.0, self.arrays.disturbances())
+    pub fn take(&self, thread: &mut SlimThread<F>, key: PlaceKey, addr: Addr, size: u64) -> bool {
+        let now = self.arrays.disturbances();
+        thread.streams.take(key, addr.0, size, now)
     }
 
-    /// The shadow by word and the thread's part of it, if the thread knows that there is no array at `addr`.
+    /// What streams are held against: see [`StreamTable`](super::StreamTable).
+    pub fn disturbed(&self) -> &AtomicU32 {
+        &self.arrays.disturbances
+    }
+
+    /// The shadow by word and the thread's part of it, if there is no array at the word of `addr`.
     #[inline(always)]
     pub fn by_word<'a>(
         &self,
         thread: &'a mut SlimThread<F>,
         addr: Addr,
     ) -> Option<(&Shadow<FastTrackRule>, &'a mut PreciseThread)> {
-        let cached = thread.buffer.recall(addr.0, self.arrays.version());
-        (cached == Cached::Plain).then_some((&self.memory, &mut thread.base))
+        let plain = match thread.buffer.recall(addr.0, self.arrays.version()) {
+            Cached::Plain => true,
+            Cached::Entry(_) => false,
+            Cached::Unknown => self.sees_plain(thread, addr),
+        };
+        plain.then_some((&self.memory, &mut thread.base))
     }
 
     /// The same, for a thread that knows it already.
@@ -125,6 +136,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
 
     /// Is there no array at the word of `addr`, or one whose elements are all single there? If that holds for the whole page,
     /// the thread remembers it.
+    #[inline(never)]
     fn sees_plain(&self, thread: &mut SlimThread<F>, addr: Addr) -> bool {
         let version = self.arrays.version();
         let (plain, page) = match self.arrays.owner(addr.0) {

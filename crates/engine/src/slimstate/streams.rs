@@ -17,35 +17,50 @@
 //! accesses, memory that has another use; `disturbed` counts these. An access to bytes that the thread has touched in the same region in
 //! the same manner is redundant, as in FastTrack's same-epoch rules.
 
+//!
+//! **Who may touch what.** All of it is the thread's. The program's checks take foreseen accesses before they enter the runtime
+//! ([`StreamTable`] says how), so `next` and `cover` change between two calls of the runtime, by one instruction each. A signal
+//! handler may run before that instruction: who runs handlers folds and clears before and after, and a cleared stream
+//! has a `next` that no access finds.
+
 use super::strided::Strided;
 use crate::boxed::boxed_with;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use event::{AccessKind, Site};
 
 /// Sets of slots; a place may have either slot of its set.
 const SETS: usize = 64;
 const SLOTS: usize = 2 * SETS;
+/// Places are numbered by addresses of code: so far apart, at least.
+const PLACE_SHIFT: u32 = 3;
 /// A place whose streams broke off early so often in a row is no longer followed.
 const PATIENCE: u8 = 8;
 /// Shorter streams cost more than they save.
 const SHORT: u64 = 8;
 
-/// The place of an access: whatever tells places apart. Never 0.
+/// The place of an access: whatever tells places apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PlaceKey(u64);
+pub struct PlaceKey {
+    /// Never 0. Neighbours in a program differ by 8 at least, and have slots of their own.
+    place: u64,
+    context: u64,
+}
 
 impl PlaceKey {
-    /// A key from bits that are as good as random; two places with the same bits are taken for one.
+    /// The place `place`, which is not 0, reached by `context`.
     #[inline(always)]
-    pub const fn new(bits: u64) -> PlaceKey {
-        PlaceKey(bits | 1)
+    pub const fn new(place: u64, context: u64) -> PlaceKey {
+        debug_assert!(place != 0);
+        PlaceKey { place, context }
     }
 
     /// The first slot of its set.
     #[inline(always)]
     const fn set(self) -> usize {
-        (self.0 >> 40) as usize % SETS * 2
+        (self.place >> PLACE_SHIFT) as usize % SETS * 2
     }
 }
 
@@ -56,48 +71,115 @@ pub(super) struct Target {
     pub(super) kind: AccessKind,
 }
 
-#[derive(Clone, Debug)]
+/// A stream. What a foreseen access looks at is the first line of 64 bytes.
+#[repr(C, align(128))]
+#[derive(Debug)]
 struct Stream {
     /// 0: none.
-    key: u64,
+    place: u64,
+    context: u64,
     /// The next access that is foreseen, if it is not `end`.
-    next: u64,
-    end: u64,
+    next: AtomicU64,
     step: u64,
+    end: u64,
     /// Accesses that begin at `low` to `cover` are redundant; none if `low > cover`.
     low: u64,
-    cover: u64,
+    cover: AtomicU64,
     /// What `cover` grows by with each access: `step` if the stream goes on where the covered bytes end, else 0.
-    grow: u64,
+    grow: u32,
+    /// The count of disturbances for which all of this holds.
+    disturbed: u32,
+    size: u64,
+    /// Redundant accesses so far.
+    again: AtomicU64,
     /// The first access that the footprint does not know of.
     start: u64,
     /// The last access that came the long way.
     last: u64,
     target: Target,
-    size: u64,
     site: Site,
     /// How often in a row it broke off early.
     broken: u8,
 }
 
-const NONE: Stream = Stream {
-    key: 0,
-    next: 0,
-    end: 0,
-    step: 0,
-    low: 1,
-    cover: 0,
-    grow: 0,
-    start: 0,
-    last: 0,
-    target: Target {
-        number: 0,
-        kind: AccessKind::Read,
-    },
-    size: 1,
-    site: Site(0),
-    broken: 0,
-};
+impl Stream {
+    fn none() -> Stream {
+        Stream {
+            place: 0,
+            context: 0,
+            next: AtomicU64::new(0),
+            step: 0,
+            end: 0,
+            low: 1,
+            cover: AtomicU64::new(0),
+            grow: 0,
+            disturbed: 0,
+            size: 1,
+            again: AtomicU64::new(0),
+            start: 0,
+            last: 0,
+            target: Target {
+                number: 0,
+                kind: AccessKind::Read,
+            },
+            site: Site(0),
+            broken: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn is(&self, key: PlaceKey) -> bool {
+        self.place == key.place && self.context == key.context
+    }
+
+    #[inline(always)]
+    fn next(&self) -> u64 {
+        self.next.load(Relaxed)
+    }
+
+    /// Does the footprint know all of it?
+    fn is_folded(&self) -> bool {
+        self.start == self.next()
+    }
+
+    /// How many accesses before `next` the footprint does not know of.
+    fn until(&self, next: u64) -> u64 {
+        let bytes = (next.wrapping_sub(self.start) as i64).unsigned_abs();
+        bytes
+            .checked_div((self.step as i64).unsigned_abs())
+            .unwrap_or(0)
+    }
+}
+
+/// The streams of one thread, as the program's checks find them. A foreseen access of `size` bytes at `address`, made at `place` in
+/// `context`, is done if one of the two slots of `place` has this `place`, `context` and `size`, its `disturbed` is what the arrays say
+/// now ([`Slim::disturbed`](super::Slim::disturbed)), and either
+///
+/// * `next == address != end`: `next += step`, by an instruction that finds `next` unchanged; then `cover += grow`; or
+/// * `low <= address <= cover`: `again += 1`.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct StreamTable([Stream; SLOTS]);
+
+#[allow(missing_docs, reason = "offsets of the fields that have these names")]
+impl StreamTable {
+    /// `place << SET_SHIFT & SET_MASK` is the offset of a place's first slot.
+    pub const SET_SHIFT: u32 = size_of::<[Stream; 2]>().trailing_zeros() - PLACE_SHIFT;
+    pub const SET_MASK: usize = (SETS - 1) * size_of::<[Stream; 2]>();
+    /// From there to the second one.
+    pub const SLOT: usize = size_of::<Stream>();
+    pub const PLACE: usize = offset_of!(Stream, place);
+    pub const CONTEXT: usize = offset_of!(Stream, context);
+    pub const NEXT: usize = offset_of!(Stream, next);
+    pub const STEP: usize = offset_of!(Stream, step);
+    pub const END: usize = offset_of!(Stream, end);
+    pub const LOW: usize = offset_of!(Stream, low);
+    pub const COVER: usize = offset_of!(Stream, cover);
+    pub const GROW: usize = offset_of!(Stream, grow);
+    pub const DISTURBED: usize = offset_of!(Stream, disturbed);
+    pub const SIZE: usize = offset_of!(Stream, size);
+    pub const AGAIN: usize = offset_of!(Stream, again);
+}
 
 /// An access that came the long way and is in the footprint of `target` now.
 #[derive(Clone, Debug)]
@@ -115,44 +197,55 @@ pub(super) struct Seen {
 }
 
 /// The streams of one thread.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Streams {
     slots: Box<[Stream; SLOTS]>,
     /// Which slots have a stream; one bit each.
     used: u128,
     /// The count of disturbances for which all of this holds.
     pub(super) disturbed: u32,
-    /// Accesses that were foreseen or redundant.
-    pub(super) foreseen: u64,
+    /// Accesses that were foreseen or redundant, in streams that are no more or were folded.
+    foreseen: u64,
 }
 
 impl Streams {
     pub(super) fn new() -> Self {
         Streams {
-            slots: boxed_with(|| NONE),
+            slots: boxed_with(Stream::none),
             used: 0,
             disturbed: 0,
             foreseen: 0,
         }
     }
 
+    /// Where a [`StreamTable`] is; it stays there as long as the thread.
+    pub(super) fn table(&self) -> *const StreamTable {
+        (&raw const *self.slots).cast()
+    }
+
+    /// Accesses that were foreseen or redundant.
+    pub(super) fn foreseen(&self) -> u64 {
+        let pending = |s: &Stream| s.again.load(Relaxed) + s.until(s.next());
+        self.foreseen + self.slots.iter().map(pending).sum::<u64>()
+    }
+
     /// Is that access foreseen, or redundant? Then there is nothing else to do.
     #[inline(always)]
-    pub(super) fn take(&mut self, key: PlaceKey, addr: u64, disturbed: u32) -> bool {
+    pub(super) fn take(&mut self, key: PlaceKey, addr: u64, size: u64, disturbed: u32) -> bool {
         let set = key.set();
-        let slot = set + usize::from(self.slots[set].key != key.0);
+        let slot = set + usize::from(!self.slots[set].is(key));
         let stream = &mut self.slots[slot];
-        if stream.key != key.0 || self.disturbed != disturbed {
+        if !stream.is(key) || stream.size != size || stream.disturbed != disturbed {
             return false;
         }
-        if addr == stream.next && addr != stream.end {
-            stream.next = addr.wrapping_add(stream.step);
-            stream.cover = stream.cover.wrapping_add(stream.grow);
-            self.foreseen += 1;
+        let cover = stream.cover.get_mut();
+        if addr == *stream.next.get_mut() && addr != stream.end {
+            *stream.next.get_mut() = addr.wrapping_add(stream.step);
+            *cover = cover.wrapping_add(u64::from(stream.grow));
             return true;
         }
-        let redundant = stream.low <= addr && addr <= stream.cover;
-        self.foreseen += u64::from(redundant);
+        let redundant = stream.low <= addr && addr <= *cover;
+        *stream.again.get_mut() += u64::from(redundant);
         redundant
     }
 
@@ -160,51 +253,56 @@ impl Streams {
     fn slot(&self, key: PlaceKey) -> usize {
         let set = key.set();
         let [first, second] = [&self.slots[set], &self.slots[set + 1]];
-        if first.key == key.0 {
+        if first.is(key) {
             set
-        } else if second.key == key.0 {
+        } else if second.is(key) {
             set + 1
         } else {
             // Rather one that leads nowhere.
-            set + usize::from(first.next != first.end && second.next == second.end)
+            set + usize::from(first.next() != first.end && second.next() == second.end)
         }
     }
 
     /// What has to be folded before the place may begin another stream.
     pub(super) fn in_the_way(&self, key: PlaceKey) -> Option<Target> {
         let stream = &self.slots[self.slot(key)];
-        (stream.key != 0 && stream.start != stream.next).then_some(stream.target)
+        (stream.place != 0 && !stream.is_folded()).then_some(stream.target)
     }
 
     /// The place made an access that was not foreseen. Nothing of its slot is unfolded.
     pub(super) fn follow(&mut self, key: PlaceKey, seen: &Seen) {
         let slot = self.slot(key);
+        let used = self.used >> slot & 1 != 0;
+        self.used |= 1 << slot;
         let stream = &mut self.slots[slot];
-        debug_assert!(stream.key == 0 || stream.start == stream.next);
-        let again = stream.key == key.0 && self.used >> slot & 1 != 0;
-        let broken = if stream.key == key.0 {
-            stream.broken
-        } else {
-            0
-        };
+        self.foreseen += *stream.again.get_mut();
+        debug_assert!(stream.place == 0 || stream.is_folded());
+        let again = stream.is(key) && used;
+        let broken = if stream.is(key) { stream.broken } else { 0 };
         let step = seen.addr.wrapping_sub(stream.last);
-        let same = again && stream.target == seen.target && seen.addr != stream.last;
+        let same = again
+            && stream.target == seen.target
+            && stream.size == seen.size
+            && seen.addr != stream.last;
         *stream = Stream {
-            key: key.0,
+            place: key.place,
+            context: key.context,
             last: seen.addr,
             target: seen.target,
+            disturbed: self.disturbed,
             size: seen.size,
             site: seen.site,
             broken,
-            ..NONE
+            ..Stream::none()
         };
-        self.used |= 1 << slot;
+        let mut cover = 0;
         if let Some(covered) = &seen.covered
             && seen.addr >= covered.start
             && seen.addr + seen.size <= covered.end
         {
             stream.low = covered.start;
-            stream.cover = covered.end - seen.size;
+            cover = covered.end - seen.size;
+            *stream.cover.get_mut() = cover;
         }
         let width = (step as i64).unsigned_abs();
         if !same || broken >= PATIENCE || width < seen.size || !width.is_multiple_of(seen.unit) {
@@ -216,12 +314,13 @@ impl Streams {
         } else {
             (seen.addr - seen.array.start) / width
         };
+        let next = seen.addr.wrapping_add(step);
         stream.step = step;
-        stream.next = seen.addr.wrapping_add(step);
-        stream.start = stream.next;
-        stream.end = stream.next.wrapping_add(step.wrapping_mul(rest));
-        if step == seen.size && stream.low <= stream.cover && stream.next == stream.cover + step {
-            stream.grow = step;
+        *stream.next.get_mut() = next;
+        stream.start = next;
+        stream.end = next.wrapping_add(step.wrapping_mul(rest));
+        if step == seen.size && step >> 32 == 0 && stream.low <= cover && next == cover + step {
+            stream.grow = step as u32;
         }
     }
 
@@ -238,10 +337,13 @@ impl Streams {
         while rest != 0 {
             let stream = &mut self.slots[rest.trailing_zeros() as usize];
             rest &= rest - 1;
-            if stream.target != target || stream.start == stream.next {
+            // Once: the thread may be at it, if it is the end of the process that folds.
+            let next = stream.next();
+            if stream.target != target || stream.start == next {
                 continue;
             }
-            let last = stream.next.wrapping_sub(stream.step);
+            self.foreseen += stream.until(next);
+            let last = next.wrapping_sub(stream.step);
             let (low, high) = (stream.start.min(last), stream.start.max(last));
             let width = (stream.step as i64).unsigned_abs();
             stream.broken = if (high - low) / width < SHORT {
@@ -249,7 +351,7 @@ impl Streams {
             } else {
                 0
             };
-            stream.start = stream.next;
+            stream.start = next;
             let (first, end) = ((low - base) >> shift, (high + stream.size - base) >> shift);
             if width == stream.size {
                 f(Strided::run(first, end - 1), stream.site);
@@ -271,7 +373,7 @@ impl Streams {
         while rest != 0 {
             let stream = &self.slots[rest.trailing_zeros() as usize];
             rest &= rest - 1;
-            if stream.start != stream.next && !all.contains(&stream.target) {
+            if !stream.is_folded() && !all.contains(&stream.target) {
                 all.push(stream.target);
             }
         }
@@ -284,9 +386,11 @@ impl Streams {
         while rest != 0 {
             let stream = &mut self.slots[rest.trailing_zeros() as usize];
             rest &= rest - 1;
-            debug_assert!(stream.start == stream.next);
-            (stream.next, stream.end, stream.start) = (0, 0, 0);
-            (stream.low, stream.cover) = (1, 0);
+            debug_assert!(stream.is_folded());
+            *stream.next.get_mut() = 0;
+            (stream.end, stream.start) = (0, 0);
+            stream.low = 1;
+            *stream.cover.get_mut() = 0;
         }
         self.used = 0;
     }

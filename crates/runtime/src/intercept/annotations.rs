@@ -13,7 +13,9 @@ use crate::{recording, records, registry, thread};
 type Object = *const c_void;
 
 fn ignore(kind: AccessKind, by: i32) {
-    thread::with(|thread, _| {
+    thread::with(|thread, runtime| {
+        // Foreseen accesses are taken without a look at what is ignored.
+        crate::streams::forget(thread, runtime);
         let depth = &mut thread.ignore[kind as usize];
         *depth = depth.saturating_add_signed(by);
     });

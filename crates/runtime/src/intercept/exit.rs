@@ -56,6 +56,7 @@ fn finish(code: c_int) {
     if FINISHED.swap(true, Ordering::Relaxed) {
         return;
     }
+    super::threads::settle_others();
     let own = tls::own();
     if own.enter() {
         if let Some((thread, runtime)) = thread::current() {

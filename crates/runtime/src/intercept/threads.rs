@@ -326,10 +326,14 @@ pub(crate) fn watch_forks() {
 }
 
 extern "C" fn before_fork() {
-    let Some(me) = thread::with(|thread, _| thread.tid) else {
-        return;
-    };
-    // One fork at a time.
+    if let Some(me) = thread::with(|thread, _| thread.tid) {
+        stand_still(me);
+    }
+}
+
+/// Waits until nobody but the caller, `me`, is inside the runtime, and keeps all others out until [`go_on`].
+fn stand_still(me: Tid) {
+    // One at a time.
     while tls::FORKING
         .compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed)
         .is_err()
@@ -342,7 +346,8 @@ extern "C" fn before_fork() {
     registry::wait_until_outside(me);
 }
 
-fn after_fork() -> bool {
+/// Lets the others in again, if the caller kept them out.
+fn go_on() -> bool {
     let mine = tls::FORKER.load(Ordering::Relaxed).cast_const() == tls::block();
     if mine {
         tls::FORKER.store(core::ptr::null_mut(), Ordering::Relaxed);
@@ -352,12 +357,26 @@ fn after_fork() -> bool {
     mine
 }
 
+/// The process ends: what other threads did counts, even if they never synchronise again and checks are put off.
+pub(crate) fn settle_others() {
+    let forking = tls::FORKER.load(Ordering::Relaxed).cast_const() == tls::block();
+    let me = thread::with(|thread, runtime| runtime.analysis.puts_off().then_some(thread.tid));
+    let Some(me) = me.flatten().filter(|_| !forking) else {
+        return;
+    };
+    stand_still(me);
+    thread::with(|_, runtime| {
+        registry::each_other(me, |other| runtime.analysis.settle(&mut other.state));
+    });
+    go_on();
+}
+
 extern "C" fn in_parent() {
-    after_fork();
+    go_on();
 }
 
 extern "C" fn in_child() {
-    if !after_fork() {
+    if !go_on() {
         return;
     }
     thread::with(|thread, runtime| {

@@ -1,0 +1,171 @@
+//! Where instrumented code comes in when its inlined test says nothing of an access.
+//!
+//! First an access that SlimState foresees is taken ([`engine::slimstate::StreamTable`] has the rule), in some 30 instructions and
+//! three registers, without entering the runtime: one instruction changes the stream, and it finds `next` as it was or does
+//! nothing, so a signal may come at any point. Who is inside the runtime already (a handler of its own fault) takes the long way, which
+//! is none. All other accesses go to the runtime with the address that the call returns to.
+//!
+//! The checks of single words keep all general registers but r11 (LLVM's `preserve_most`): the inlined checks are in the
+//! program's loops, and a call that is hardly ever made must not cost them their registers.
+
+/// Takes a foreseen access at rdi and returns to the program, or goes on behind, with all registers but r11 as they were.
+/// `$sized` compares the size, where it is not given by the place.
+macro_rules! take_foreseen {
+    ($sized:literal) => {
+        concat!(
+            "push rax\n",
+            ".cfi_adjust_cfa_offset 8\n",
+            "push rcx\n",
+            ".cfi_adjust_cfa_offset 8\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "mov rcx, qword ptr fs:[r11 + {streams}]\n",
+            "test rcx, rcx\n",
+            "jz 9f\n",
+            "cmp dword ptr fs:[r11 + {depth}], 0\n",
+            "jne 9f\n",
+            // The slot of the place: one of two.
+            "mov rax, qword ptr [rsp + 16]\n",
+            "mov r11d, eax\n",
+            "shl r11d, {set_shift}\n",
+            "and r11d, {set_mask}\n",
+            "add rcx, r11\n",
+            "cmp rax, qword ptr [rcx + {place}]\n",
+            "je 2f\n",
+            "add rcx, {slot}\n",
+            "cmp rax, qword ptr [rcx + {place}]\n",
+            "jne 9f\n",
+            "2:\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "mov r11, qword ptr fs:[r11 + {disturbed_at}]\n",
+            "mov eax, dword ptr [r11]\n",
+            "cmp eax, dword ptr [rcx + {disturbed}]\n",
+            "jne 9f\n",
+            "mov rax, qword ptr [rip + __footrace_context@GOTTPOFF]\n",
+            "mov rax, qword ptr fs:[rax]\n",
+            "cmp rax, qword ptr [rcx + {context}]\n",
+            "jne 9f\n",
+            $sized,
+            "mov rax, rdi\n",
+            "cmp rax, qword ptr [rcx + {next}]\n",
+            "jne 3f\n",
+            "cmp rax, qword ptr [rcx + {end}]\n",
+            "je 3f\n",
+            "mov r11, qword ptr [rcx + {step}]\n",
+            "add r11, rax\n",
+            // Not atomic but for signals.
+            "cmpxchg qword ptr [rcx + {next}], r11\n",
+            "jne 9f\n",
+            "mov eax, dword ptr [rcx + {grow}]\n",
+            "add qword ptr [rcx + {cover}], rax\n",
+            "4:\n",
+            ".cfi_remember_state\n",
+            "pop rcx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "pop rax\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "ret\n",
+            ".cfi_restore_state\n",
+            "3:\n",
+            "cmp rax, qword ptr [rcx + {low}]\n",
+            "jb 9f\n",
+            "cmp rax, qword ptr [rcx + {cover}]\n",
+            "ja 9f\n",
+            "inc qword ptr [rcx + {again}]\n",
+            "jmp 4b\n",
+            "9:\n",
+            "pop rcx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "pop rax\n",
+            ".cfi_adjust_cfa_offset -8\n",
+        )
+    };
+}
+
+/// A function of the ABI, in assembler: the `$text` and its operands.
+macro_rules! stub {
+    ($slow:ident, $inner:ident, $sized:literal, $($text:literal),*) => {
+        core::arch::global_asm!(
+            ".text",
+            ".p2align 4",
+            concat!(".globl ", stringify!($slow)),
+            concat!(".type ", stringify!($slow), ",@function"),
+            concat!(stringify!($slow), ":"),
+            ".cfi_startproc",
+            $crate::stub::take_foreseen!($sized),
+            $($text,)*
+            ".cfi_endproc",
+            concat!(".size ", stringify!($slow), ", .-", stringify!($slow)),
+            inner = sym $inner,
+            depth = const core::mem::offset_of!(abi::hot::Block, depth),
+            streams = const core::mem::offset_of!(abi::hot::Block, streams),
+            disturbed_at = const core::mem::offset_of!(abi::hot::Block, disturbed),
+            set_shift = const engine::slimstate::StreamTable::SET_SHIFT,
+            set_mask = const engine::slimstate::StreamTable::SET_MASK,
+            slot = const engine::slimstate::StreamTable::SLOT,
+            place = const engine::slimstate::StreamTable::PLACE,
+            context = const engine::slimstate::StreamTable::CONTEXT,
+            disturbed = const engine::slimstate::StreamTable::DISTURBED,
+            next = const engine::slimstate::StreamTable::NEXT,
+            step = const engine::slimstate::StreamTable::STEP,
+            end = const engine::slimstate::StreamTable::END,
+            low = const engine::slimstate::StreamTable::LOW,
+            cover = const engine::slimstate::StreamTable::COVER,
+            grow = const engine::slimstate::StreamTable::GROW,
+            again = const engine::slimstate::StreamTable::AGAIN,
+            size = const engine::slimstate::StreamTable::SIZE,
+        );
+    };
+}
+
+/// Defines `$slow(address)`, which calls `$inner(address, return address)` if the access is not foreseen.
+macro_rules! word_stub {
+    ($slow:ident, $inner:ident) => {
+        $crate::stub::stub!(
+            $slow,
+            $inner,
+            "/* {size}: one place has one */\n",
+            "push rbp",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset rbp, -16",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            "push rax",
+            "push rcx",
+            "push rdx",
+            "push rsi",
+            "push rdi",
+            "push r8",
+            "push r9",
+            "push r10",
+            "mov rsi, [rbp + 8]",
+            "call {inner}",
+            "pop r10",
+            "pop r9",
+            "pop r8",
+            "pop rdi",
+            "pop rsi",
+            "pop rdx",
+            "pop rcx",
+            "pop rax",
+            "pop rbp",
+            ".cfi_def_cfa rsp, 8",
+            "ret"
+        );
+    };
+}
+
+/// Defines `$slow(address, bytes)`, an ordinary function, which calls `$inner(address, bytes, return address)` if the access
+/// is not foreseen.
+macro_rules! range_stub {
+    ($slow:ident, $inner:ident) => {
+        $crate::stub::stub!(
+            $slow,
+            $inner,
+            "cmp rsi, qword ptr [rcx + {size}]\njne 9f\n",
+            "mov rdx, qword ptr [rsp]",
+            "jmp {inner}"
+        );
+    };
+}
+
+pub(crate) use {range_stub, stub, take_foreseen, word_stub};
