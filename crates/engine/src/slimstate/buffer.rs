@@ -60,7 +60,10 @@ struct Seen {
 const PLAIN: u32 = u32::MAX;
 const NOTHING: u16 = u16::MAX;
 const SEEN: usize = 512;
-const INDEX: usize = 4096;
+/// Places of the index at first. It has at least twice as many as there are entries.
+const INDEX: usize = 64;
+/// More entries than that are given back when they are committed: few regions have so many.
+const KEPT: usize = 128;
 
 /// What the cache knows of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +77,7 @@ pub(super) enum Cached {
 #[derive(Debug)]
 pub(super) struct Buffer<F> {
     entries: Vec<Entry<F>>,
-    /// From an array's number, hashed, to its entry. Allocated at the first use.
+    /// From an array's number, hashed, to its entry. Allocated at the first use; its length is a power of two.
     index: Vec<u16>,
     seen: Box<[Seen; SEEN]>,
     version: u32,
@@ -152,7 +155,7 @@ impl<F: Footprint> Buffer<F> {
         if self.index.is_empty() {
             self.index.resize(INDEX, NOTHING);
         }
-        let mut place = id.get().wrapping_mul(0x9E37_79B1) as usize >> 20;
+        let mut place = first_place(id, self.index.len());
         loop {
             let number = self.index[place];
             if number == NOTHING {
@@ -161,7 +164,23 @@ impl<F: Footprint> Buffer<F> {
             if self.entries[usize::from(number)].id == id {
                 return Ok(usize::from(number));
             }
-            place = (place + 1) % INDEX;
+            place = (place + 1) % self.index.len();
+        }
+    }
+
+    /// Makes the index twice as long.
+    #[cold]
+    fn lengthen(&mut self) {
+        let len = 2 * self.index.len();
+        self.index.clear();
+        self.index.resize(len, NOTHING);
+        for (number, entry) in self.entries.iter_mut().enumerate() {
+            let mut place = first_place(entry.id, len);
+            while self.index[place] != NOTHING {
+                place = (place + 1) % len;
+            }
+            self.index[place] = number as u16;
+            entry.place = place as u16;
         }
     }
 
@@ -182,6 +201,9 @@ impl<F: Footprint> Buffer<F> {
             trails: [Trail::default(), Trail::default()],
             place,
         });
+        if 2 * self.entries.len() > self.index.len() {
+            self.lengthen();
+        }
         number
     }
 
@@ -189,6 +211,10 @@ impl<F: Footprint> Buffer<F> {
     pub(super) fn clear(&mut self) {
         for entry in self.entries.drain(..) {
             self.index[usize::from(entry.place)] = NOTHING;
+        }
+        if self.entries.capacity() > KEPT {
+            self.entries = Vec::new();
+            self.index = Vec::new();
         }
         // A cached page of 2^32 flushes ago must not look new.
         self.version = self.version.wrapping_add(1);
@@ -198,6 +224,12 @@ impl<F: Footprint> Buffer<F> {
             }
         }
     }
+}
+
+/// Where an index of `len` places has an array, or soon after.
+#[inline]
+const fn first_place(id: ArrayId, len: usize) -> usize {
+    id.get().wrapping_mul(0x9E37_79B1) as usize >> (32 - len.trailing_zeros())
 }
 
 /// A free place in the index.
