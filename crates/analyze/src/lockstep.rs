@@ -107,8 +107,8 @@ struct Filling<'a> {
     unordered: Vec<(usize, usize)>,
 }
 
-/// No more traces at once: SlimState's commit buffers hold the footprints of all of them, so none is committed for want of room.
-const ABREAST: usize = 256;
+/// No more traces at once: SlimState's commit buffers have room for the footprints of 2048 arrays, so none is committed for want of it.
+const ABREAST: usize = 1024;
 
 impl Lockstep<'_> {
     /// Checks the skeleton. Says how many traces that were. `first` is where a sample begins.

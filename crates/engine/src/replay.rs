@@ -48,18 +48,19 @@ impl<D: Detector> Replay<D> {
 
     /// From now on the thread is there, if it was not. False if that is one thread too many, and the detector
     /// [exhausted](Detector::exhausted).
+    #[inline(always)]
     pub fn meet(&mut self, thread: Tid) -> bool {
-        self.ensure(thread);
+        if matches!(self.threads.get(thread.0 as usize), Some(Some(_))) {
+            return true;
+        }
+        self.begin(thread);
         !self.detector.exhausted()
     }
 
     /// The next event, a plain access. The same as [`step`](Self::step), quickly.
     #[inline(always)]
     pub fn access(&mut self, thread: Tid, access: Access, races: &mut dyn FnMut(&Race)) {
-        let index = thread.0 as usize;
-        if !matches!(self.threads.get(index), Some(Some(_))) {
-            self.ensure(thread);
-        }
+        let index = self.ensure(thread);
         if let Some(Some(handle)) = self.threads.get_mut(index) {
             self.detector.access(&mut handle.state, access, races);
         }
@@ -152,19 +153,25 @@ impl<D: Detector> Replay<D> {
         }
     }
 
+    #[inline(always)]
     fn ensure(&mut self, tid: Tid) -> usize {
+        let index = tid.0 as usize;
+        if !matches!(self.threads.get(index), Some(Some(_))) {
+            self.begin(tid);
+        }
+        index
+    }
+
+    #[cold]
+    fn begin(&mut self, tid: Tid) {
         let index = tid.0 as usize;
         if index >= self.threads.len() {
             self.threads.resize_with(index + 1, || None);
         }
-        if self.threads[index].is_none() {
-            let state = self.detector.root(tid);
-            self.threads[index] = Some(Handle {
-                state,
-                ended: false,
-            });
-        }
-        index
+        self.threads[index] = Some(Handle {
+            state: self.detector.root(tid),
+            ended: false,
+        });
     }
 
     fn fork(&mut self, parent: Tid, child: Tid, races: &mut dyn FnMut(&Race)) {

@@ -163,10 +163,16 @@ struct Thread {
     waiting_at: Vec<SyncId>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Lock {
-    Written { by: Tid, depth: u32 },
-    Read(BTreeMap<Tid, u32>),
+    #[default]
+    Free,
+    Written {
+        by: Tid,
+        depth: u32,
+    },
+    /// By whom, and how often; few at a time, so in no order.
+    Read(Vec<(Tid, u32)>),
 }
 
 /// Checks an execution event by event.
@@ -175,7 +181,9 @@ pub struct Checker {
     threads: Vec<Thread>,
     /// Threads with large ids: ids are meant to be dense, but need not be.
     sparse: HashMap<Tid, Thread>,
-    locks: BTreeMap<SyncId, Lock>,
+    locks: Vec<Lock>,
+    /// Locks with large numbers.
+    sparse_locks: HashMap<SyncId, Lock>,
     /// First byte of each living block, with its size.
     blocks: BTreeMap<Addr, u64>,
     sampling: bool,
@@ -198,15 +206,19 @@ impl Checker {
         self.blocks.get(&addr).copied()
     }
 
+    #[inline]
     fn thread(&mut self, tid: Tid) -> &mut Thread {
         if tid.0 >= DENSE {
             return self.sparse.entry(tid).or_default();
         }
-        let i = tid.0 as usize;
-        if i >= self.threads.len() {
-            self.threads.resize_with(i + 1, Thread::default);
+        at(&mut self.threads, tid.0)
+    }
+
+    fn lock(&mut self, lock: SyncId) -> &mut Lock {
+        match u32::try_from(lock.0) {
+            Ok(i) if i < DENSE => at(&mut self.locks, i),
+            _ => self.sparse_locks.entry(lock).or_default(),
         }
-        &mut self.threads[i]
     }
 
     /// Is `thread` known to be running? Then it may make a plain access, and has.
@@ -359,28 +371,29 @@ impl Checker {
     }
 
     fn acquire(&mut self, me: Tid, lock: SyncId) -> Result<Outcome, What> {
-        match self.locks.get_mut(&lock) {
-            None => {
-                self.locks.insert(lock, Lock::Written { by: me, depth: 1 });
+        match self.lock(lock) {
+            free @ Lock::Free => {
+                *free = Lock::Written { by: me, depth: 1 };
                 Ok(Outcome::Plain)
             }
-            Some(Lock::Written { by, depth }) if *by == me => {
+            Lock::Written { by, depth } if *by == me => {
                 *depth += 1;
                 Ok(Outcome::Nested)
             }
-            Some(Lock::Written { by, .. }) => Err(What::LockHeld { lock, by: *by }),
-            Some(Lock::Read(_)) => Err(What::LockRead { lock }),
+            Lock::Written { by, .. } => Err(What::LockHeld { lock, by: *by }),
+            Lock::Read(_) => Err(What::LockRead { lock }),
         }
     }
 
     fn release(&mut self, me: Tid, lock: SyncId) -> Result<Outcome, What> {
-        match self.locks.get_mut(&lock) {
-            Some(Lock::Written { by, depth }) if *by == me => {
+        let held = self.lock(lock);
+        match held {
+            Lock::Written { by, depth } if *by == me => {
                 *depth -= 1;
                 if *depth > 0 {
                     return Ok(Outcome::Nested);
                 }
-                self.locks.remove(&lock);
+                *held = Lock::Free;
                 Ok(Outcome::Plain)
             }
             _ => Err(What::LockNotHeld { lock }),
@@ -388,41 +401,53 @@ impl Checker {
     }
 
     fn read_acquire(&mut self, me: Tid, lock: SyncId) -> Result<Outcome, What> {
-        let held = self
-            .locks
-            .entry(lock)
-            .or_insert_with(|| Lock::Read(BTreeMap::new()));
-        match held {
+        match self.lock(lock) {
             Lock::Written { by, .. } => Err(What::LockHeld { lock, by: *by }),
-            Lock::Read(readers) => {
-                let depth = readers.entry(me).or_default();
-                *depth += 1;
-                Ok(if *depth > 1 {
-                    Outcome::Nested
-                } else {
-                    Outcome::Plain
-                })
+            free @ Lock::Free => {
+                *free = Lock::Read(vec![(me, 1)]);
+                Ok(Outcome::Plain)
             }
+            Lock::Read(readers) => match readers.iter_mut().find(|(reader, _)| *reader == me) {
+                Some((_, depth)) => {
+                    *depth += 1;
+                    Ok(Outcome::Nested)
+                }
+                None => {
+                    readers.push((me, 1));
+                    Ok(Outcome::Plain)
+                }
+            },
         }
     }
 
     fn read_release(&mut self, me: Tid, lock: SyncId) -> Result<Outcome, What> {
-        let Some(Lock::Read(readers)) = self.locks.get_mut(&lock) else {
+        let held = self.lock(lock);
+        let Lock::Read(readers) = held else {
             return Err(What::LockNotHeld { lock });
         };
-        let Some(depth) = readers.get_mut(&me) else {
+        let Some(i) = readers.iter().position(|(reader, _)| *reader == me) else {
             return Err(What::LockNotHeld { lock });
         };
-        *depth -= 1;
-        if *depth > 0 {
+        readers[i].1 -= 1;
+        if readers[i].1 > 0 {
             return Ok(Outcome::Nested);
         }
-        readers.remove(&me);
+        readers.swap_remove(i);
         if readers.is_empty() {
-            self.locks.remove(&lock);
+            *held = Lock::Free;
         }
         Ok(Outcome::Plain)
     }
+}
+
+/// The entry of number `i`, made if there is none.
+#[inline]
+fn at<T: Default>(all: &mut Vec<T>, i: u32) -> &mut T {
+    let i = i as usize;
+    if i >= all.len() {
+        all.resize_with(i + 1, T::default);
+    }
+    &mut all[i]
 }
 
 fn element_size(elem: u8) -> Result<u64, What> {

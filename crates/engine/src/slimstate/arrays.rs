@@ -6,7 +6,7 @@
 //! no thread has a footprint of it: from then on it is plain memory.
 
 use super::array::{ATOMICS, Array, ArrayId, Body, SINGLES, STALE};
-use super::directory::{Directory, GRANULE};
+use super::directory::{Directory, Found, GRANULE};
 use super::ground::Ground;
 use super::partition::Partition;
 use super::stats::Retired;
@@ -103,13 +103,11 @@ impl<P: Partition> Arrays<P> {
 
     /// Whose shadow is it?
     pub(super) fn owner(&self, addr: u64) -> Owner {
-        if self.directory.is_plain(Addr(addr)) {
-            return Owner::Plain((addr | 4095).saturating_add(1));
-        }
         let next = (addr | (GRANULE - 1)).saturating_add(1);
-        match self.directory.find(Addr(addr)) {
-            None => Owner::Plain(next),
-            Some((id, _)) => {
+        match self.directory.look(Addr(addr)) {
+            Found::PlainPage => Owner::Plain((addr | 4095).saturating_add(1)),
+            Found::Plain => Owner::Plain(next),
+            Found::Array(id, _) => {
                 let array = self.get(id);
                 let bytes = array.bytes();
                 if bytes.contains(&addr) {

@@ -92,6 +92,17 @@ impl core::fmt::Debug for Directory {
     }
 }
 
+/// What is at an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    /// There is no array on the whole page.
+    PlainPage,
+    /// There is none in the granule.
+    Plain,
+    /// The array whose granule it is, and whether its whole page is.
+    Array(ArrayId, bool),
+}
+
 impl Directory {
     pub(super) fn new() -> Self {
         Directory {
@@ -149,11 +160,22 @@ impl Directory {
     /// The array whose granule `addr` is in, and whether its whole page is.
     #[inline]
     pub(super) fn find(&self, addr: Addr) -> Option<(ArrayId, bool)> {
-        let leaf = self.leaf(addr.0 / PAGE)?;
+        match self.look(addr) {
+            Found::PlainPage | Found::Plain => None,
+            Found::Array(id, whole) => Some((id, whole)),
+        }
+    }
+
+    /// What is at `addr`.
+    #[inline]
+    pub(super) fn look(&self, addr: Addr) -> Found {
+        let Some(leaf) = self.leaf(addr.0 / PAGE) else {
+            return Found::PlainPage;
+        };
         let mut entry = leaf.load(Acquire);
         loop {
             if entry & (MIXED | FEW) == 0 {
-                return ArrayId::new(entry).map(|id| (id, true));
+                return ArrayId::new(entry).map_or(Found::PlainPage, |id| Found::Array(id, true));
             }
             let granule = (addr.0 % PAGE / GRANULE) as usize;
             let owner = if entry & FEW != 0 {
@@ -166,7 +188,7 @@ impl Directory {
             if let Some(owner) = owner
                 && again == entry
             {
-                return ArrayId::new(owner).map(|id| (id, false));
+                return ArrayId::new(owner).map_or(Found::Plain, |id| Found::Array(id, false));
             }
             entry = again;
         }

@@ -96,6 +96,25 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         access: Access,
         races: Sink<'_>,
     ) {
+        // No array is concerned, and no stream begins: those that are under way may go on.
+        if access.addr.0 % 8 + u64::from(access.size) <= 8
+            && let Some((memory, base)) = self.by_word(thread, access.addr)
+        {
+            let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+            return memory.access(&self.order, base, access, races);
+        }
+        self.access_array(thread, key, access, races);
+    }
+
+    /// The same where an array may be.
+    #[inline(never)]
+    fn access_array(
+        &self,
+        thread: &mut SlimThread<F>,
+        key: PlaceKey,
+        access: Access,
+        races: Sink<'_>,
+    ) {
         let now = self.arrays.disturbances();
         if thread.streams.disturbed != now {
             self.still(thread, races);
@@ -110,9 +129,8 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             site,
         } = access;
         match thread.buffer.recall(addr.0, self.arrays.version()) {
-            cached @ (Cached::Plain | Cached::Unknown)
-                if addr.0 % 8 + u64::from(size) <= 8
-                    && (cached == Cached::Plain || self.sees_plain(thread, addr)) =>
+            Cached::Unknown
+                if addr.0 % 8 + u64::from(size) <= 8 && self.sees_plain(thread, addr) =>
             {
                 let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
                 return self

@@ -155,11 +155,10 @@ impl HappensBefore {
     #[cold]
     pub fn overwrite(&self, word: Addr, mask: u8) {
         let before = u64::from(self.table.largest()) - 1;
-        for start in word.0.saturating_sub(before)..word.0 + 8 {
-            self.table.remove_atomic_if(Addr(start), |object| {
-                let end = start + u64::from(object.size);
-                (0..8).any(|b| mask >> b & 1 != 0 && (start..end).contains(&(word.0 + b)))
-            });
-        }
+        let starts = word.0.saturating_sub(before)..word.0 + 8;
+        self.table.remove_atomics(starts, |start, object| {
+            let end = start + u64::from(object.size);
+            (0..8).any(|b| mask >> b & 1 != 0 && (start..end).contains(&(word.0 + b)))
+        });
     }
 }

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use event::{Addr, SyncId};
 use hashbrown::HashMap;
@@ -79,6 +80,19 @@ impl<T: Default> Handy<T> {
             self.others.remove(&key);
         }
     }
+
+    fn is_empty(&self) -> bool {
+        self.others.is_empty() && self.recent.iter().all(Option::is_none)
+    }
+
+    /// The entry of `key`, left where it is.
+    fn get(&self, key: u64) -> Option<&T> {
+        match &self.recent[way(key)] {
+            Some((recent, value)) if *recent == key => Some(value),
+            _ if self.others.is_empty() => None,
+            _ => self.others.get(&key),
+        }
+    }
 }
 
 /// A lock that several readers can hold together.
@@ -112,6 +126,9 @@ struct Biased {
     shard: Lock<AtomicShard>,
     bias: AtomicU64,
 }
+
+/// Operations that overlap meet: all of so many bytes, the widest there are, are in one shard.
+const BRACKET: u64 = 16;
 
 const GROUPS: usize = 32;
 const GROUP: usize = 32;
@@ -225,10 +242,9 @@ impl Table {
         f(self.shard(id.0).barriers.entry(id.0).or_default());
     }
 
-    /// Operations that overlap meet: of the widest, 16 bytes, all are in one shard.
     #[inline(always)]
     pub(super) fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        let Biased { shard, bias } = self.atomics.at(addr.0 >> 4);
+        let Biased { shard, bias } = self.atomics.at(addr.0 / BRACKET);
         Bracket {
             addr,
             shard: shard.lock(),
@@ -236,12 +252,28 @@ impl Table {
         }
     }
 
-    /// Removes the atomic object at `addr` if `doomed` says so.
-    pub(super) fn remove_atomic_if(&self, addr: Addr, doomed: impl FnOnce(&AtomicObject) -> bool) {
-        let mut bracket = self.bracket(addr);
-        if bracket.find().is_some_and(|object| doomed(object)) {
-            bracket.unbias();
-            bracket.shard.objects.remove(addr.0);
+    /// Removes the atomic objects at the `addresses` of which `doomed` says so. A bracket is entered once for all of its addresses.
+    pub(super) fn remove_atomics(
+        &self,
+        addresses: Range<u64>,
+        doomed: impl Fn(u64, &AtomicObject) -> bool,
+    ) {
+        let mut at = addresses.start;
+        while at < addresses.end {
+            let end = (at / BRACKET + 1)
+                .saturating_mul(BRACKET)
+                .min(addresses.end);
+            let mut bracket = self.bracket(Addr(at));
+            if !bracket.shard.objects.is_empty() {
+                for addr in at..end {
+                    let object = bracket.shard.objects.get(addr);
+                    if object.is_some_and(|object| doomed(addr, object)) {
+                        bracket.unbias();
+                        bracket.shard.objects.remove(addr);
+                    }
+                }
+            }
+            at = end;
         }
     }
 
@@ -273,5 +305,12 @@ mod tests {
         map.remove(3);
         assert!(map.find(1).is_none() && map.find(3).is_none());
         assert_eq!(map.find(2).copied(), Some(4));
+        assert_eq!(
+            (map.get(8), map.get(2), map.get(1)),
+            (Some(&8), Some(&4), None)
+        );
+        map.remove(2);
+        map.remove(8);
+        assert!(map.is_empty());
     }
 }

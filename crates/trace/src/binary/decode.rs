@@ -138,9 +138,6 @@ impl<R: Read> BinaryReader<R> {
     /// The next event; `None` at the end.
     pub fn next_event(&mut self) -> Result<Option<Event>, Error> {
         loop {
-            if let Some(plain) = self.next_plain() {
-                return Ok(Some(plain.into()));
-            }
             if self.at >= self.end {
                 if !self.next_block()? {
                     return Ok(None);
@@ -149,7 +146,10 @@ impl<R: Read> BinaryReader<R> {
             }
             let first = self.block[self.at];
             if first & HOT != 0 {
-                return Err(self.bad_access());
+                return match self.next_plain() {
+                    Some(plain) => Ok(Some(plain.into())),
+                    None => Err(self.bad_access()),
+                };
             }
             if let Some(event) = self.item(first)? {
                 return Ok(Some(event));
@@ -364,6 +364,7 @@ impl<R: Read> BinaryReader<R> {
         Ok(false)
     }
 
+    #[inline(always)]
     fn byte(&mut self) -> Result<u8, Error> {
         if self.at >= self.end {
             return Err(self.cut_off());
@@ -372,7 +373,20 @@ impl<R: Read> BinaryReader<R> {
         Ok(self.block[self.at - 1])
     }
 
+    /// Nearly all numbers are below 128.
+    #[inline(always)]
     fn varint(&mut self) -> Result<u64, Error> {
+        match self.block.get(self.at) {
+            Some(&byte) if byte < 0x80 && self.at < self.end => {
+                self.at += 1;
+                Ok(u64::from(byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    #[inline(never)]
+    fn long_varint(&mut self) -> Result<u64, Error> {
         let mut n = 0_u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
