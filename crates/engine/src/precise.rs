@@ -362,6 +362,7 @@ impl<R: Rule> Shadow<R> {
         let (split, whole) = self.memory.bytes();
         f("locations by word", split);
         f("locations by page", whole);
+        f("states outside, at least", 64 * self.depot().len() as u64);
     }
 
     /// Where extended locations are kept.

@@ -90,6 +90,11 @@ impl<T: Copy + PartialEq> Interned<T> {
     fn get(&self, number: u32) -> Option<T> {
         self.list.get(number.checked_sub(1)?)
     }
+
+    fn bytes(&self) -> usize {
+        let index = self.index.iter().map(|index| index.lock().bytes());
+        self.list.bytes() + index.sum::<usize>()
+    }
 }
 
 static FRAMES: Interned<Frame> = Interned::new();
@@ -295,6 +300,15 @@ impl SiteCache {
         let stack = stack_id(&self.frames[..count]);
         place_site(Place { stack, locks })
     }
+}
+
+/// How many bytes all this takes, by what they are used for.
+pub fn bytes(f: &mut dyn FnMut(&'static str, u64)) {
+    let keys: usize = KEYS.iter().map(|keys| keys.lock().bytes()).sum();
+    f("stacks", FRAMES.bytes() as u64);
+    f("sets of locks", SETS.bytes() as u64);
+    f("sites", PLACES.bytes() as u64);
+    f("keys of sites", keys as u64);
 }
 
 /// The stack of a site.

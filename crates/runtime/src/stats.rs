@@ -88,11 +88,13 @@ pub fn finish(analysis: &Analysis) {
     for (rule, count) in COUNTS.lock().iter() {
         stats.counts.push((rule.to_string(), *count));
     }
-    analysis.bytes(&mut |what, bytes| {
-        stats
-            .counts
-            .push((alloc::format!("bytes of {what}"), bytes));
-    });
+    let mut bytes = |what, bytes| {
+        let what = alloc::format!("bytes of {what}");
+        stats.counts.push((what, bytes));
+    };
+    analysis.bytes(&mut bytes);
+    analysis.order().bytes(&mut bytes);
+    site::bytes(&mut bytes);
     let most = memory::most_mapped() as u64;
     stats
         .counts

@@ -41,6 +41,11 @@ impl<T: Copy> Append<T> {
         self.len.load(Ordering::Acquire)
     }
 
+    /// How many bytes they take.
+    pub fn bytes(&self) -> usize {
+        self.len() as usize * size_of::<T>()
+    }
+
     /// Puts `value` at the end; its index.
     pub fn push(&self, value: T) -> u32 {
         let _growing = self.growing.lock();
@@ -97,6 +102,11 @@ impl Index {
             slots: Vec::new(),
             used: 0,
         }
+    }
+
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<(u64, u32)>()
     }
 
     /// The number under `hash` for which `is_it`, if any.

@@ -250,6 +250,13 @@ impl Slots {
             .map_or(Tid(u32::MAX), |o| o.tid)
     }
 
+    /// How many bytes the names of sites take.
+    pub fn bytes(&self) -> u64 {
+        let taken = 0..self.taken();
+        let used = |slot| self.entries.get(slot).used.load(Ordering::Relaxed);
+        taken.map(|slot| 8 * u64::from(used(slot))).sum()
+    }
+
     /// How many slots were ever taken: the length of the longest vector clock.
     pub fn taken(&self) -> u32 {
         self.allocation.lock().fresh

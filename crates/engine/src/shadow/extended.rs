@@ -43,7 +43,7 @@ impl Extended {
                 if self.reads.len() <= FEW {
                     pass::<R>(&mut self.reads, &mut new, me, out);
                 } else {
-                    own(&mut self.reads, &mut new);
+                    own(&mut self.reads, &mut new, false);
                 }
                 if new.is_empty() {
                     RuleName::ReadSameEpoch
@@ -74,13 +74,13 @@ impl Extended {
             }
             (true, false) => {
                 check(&self.writes, false, new, me, out);
-                own(&mut self.atomic_reads, &mut new);
+                own(&mut self.atomic_reads, &mut new, touch.record);
                 RuleName::AtomicRead
             }
             (true, true) => {
                 check(&self.writes, false, new, me, out);
                 check(&self.reads, false, new, me, out);
-                own(&mut self.atomic_writes, &mut new);
+                own(&mut self.atomic_writes, &mut new, touch.record);
                 RuleName::AtomicWrite
             }
         };
@@ -213,20 +213,29 @@ fn forget<R: Rule>(list: &mut Vec<Cell>, new: Cell) {
     });
 }
 
-/// A list in which only the thread's own accesses matter to `new`, an access of the same kind.
-fn own(list: &mut Vec<Cell>, new: &mut Cell) {
-    let mut at = list.partition_point(|old| old.slot() < new.slot());
+/// A list in which only the thread's own accesses matter to `new`, an access of the same kind. If that is to `replace` the one there is, it is
+/// recorded and empty then.
+fn own(list: &mut Vec<Cell>, new: &mut Cell, replace: bool) {
+    let first = list.partition_point(|old| old.slot() < new.slot());
+    let mut at = first;
     while let Some(old) = list.get_mut(at).filter(|old| old.slot() == new.slot()) {
         if old.same_epoch(*new) {
             *new = new.without(old.mask());
             at += 1;
-        } else {
-            *old = old.without(new.mask());
-            if old.is_empty() {
-                list.remove(at);
-            } else {
-                at += 1;
-            }
+            continue;
         }
+        *old = old.without(new.mask());
+        if !old.is_empty() {
+            at += 1;
+            continue;
+        }
+        let more = list
+            .get(at + 1)
+            .is_some_and(|next| next.slot() == new.slot());
+        if replace && at == first && !more {
+            list[at] = core::mem::replace(new, Cell::EMPTY);
+            return;
+        }
+        list.remove(at);
     }
 }

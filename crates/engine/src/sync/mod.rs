@@ -118,6 +118,12 @@ impl HappensBefore {
         }
     }
 
+    /// How many bytes it takes, by what they are used for.
+    pub fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        f("numbers of sites", self.slots.bytes());
+        self.table.bytes(f);
+    }
+
     /// Forgets a lock, volatile, channel and barrier of that name: nobody will use it again.
     pub fn forget(&self, id: SyncId) {
         self.table.forget(id);

@@ -73,6 +73,10 @@ impl<T: Default> Handy<T> {
         }
     }
 
+    fn len(&self) -> usize {
+        self.others.len() + self.recent.iter().flatten().count()
+    }
+
     fn remove(&mut self, key: u64) {
         if self.has(key) {
             self.recent[way(key)] = None;
@@ -155,6 +159,13 @@ impl<T: Default> Shards<T> {
             Box::new(group)
         });
         &group[hash % GROUP]
+    }
+}
+
+impl<T> Shards<T> {
+    fn all(&self) -> impl Iterator<Item = &T> {
+        let groups = self.groups.iter().filter_map(OnceBox::get);
+        groups.flatten()
     }
 }
 
@@ -275,6 +286,26 @@ impl Table {
             }
             at = end;
         }
+    }
+
+    /// How many bytes the objects take at least: clocks that several of them share are not counted.
+    pub(super) fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {
+        fn of<T>(count: usize) -> u64 {
+            (count * size_of::<(u64, T)>()) as u64
+        }
+        let (mut locks, mut others, mut atomics) = (0, 0, 0);
+        for shard in self.shards.all() {
+            let shard = shard.lock();
+            locks += of::<RwLock>(shard.locks.len());
+            others += of::<Published>(shard.volatiles.len() + shard.channels.len());
+            others += of::<Barrier>(shard.barriers.len());
+        }
+        for biased in self.atomics.all() {
+            atomics += of::<AtomicObject>(biased.shard.lock().objects.len());
+        }
+        f("locks", locks);
+        f("channels and barriers", others);
+        f("atomic objects", atomics);
     }
 
     pub(super) fn forget(&self, id: SyncId) {
