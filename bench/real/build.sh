@@ -92,6 +92,33 @@ PYTHON
   mv "$work/video.yuv.new" "$work/video.yuv"
 }
 
+# A picture of 320 x 240, hardly compressed.
+picture() {
+  [ ! -e "$work/picture.png" ] || return 0
+  python3 - "$work/picture.png.new" << 'PYTHON'
+import struct
+import sys
+import zlib
+
+WIDTH, HEIGHT = 320, 240
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+rows = b"".join(
+    b"\0" + b"".join(bytes(((x * 2 + y) & 255, (x ^ y) & 255, x * y >> 8 & 255)) for x in range(WIDTH))
+    for y in range(HEIGHT)
+)
+with open(sys.argv[1], "wb") as picture:
+    picture.write(b"\x89PNG\r\n\x1a\n")
+    picture.write(chunk(b"IHDR", struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)))
+    picture.write(chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
+PYTHON
+  mv "$work/picture.png.new" "$work/picture.png"
+}
+
 fetch() {
   case $1 in
     pigz) deb zlib pigz && input 8 ;;
@@ -104,6 +131,7 @@ fetch() {
     leveldb) deb leveldb ;;
     ripgrep) crate ripgrep 15.2.0 && deb libzstd ;;
     fd) crate fd-find 10.5.0 && deb libzstd ;;
+    oxipng) crate oxipng 10.2.1 && picture ;;
     rayon | tokio) (cd "$here/rust" && cargo fetch --locked --quiet) ;;
     *) echo "build.sh: error: unknown program $1" >&2; return 2 ;;
   esac
@@ -175,6 +203,7 @@ build_crate() {
 }
 build_ripgrep() { build_crate ripgrep rg; }
 build_fd() { build_crate fd-find fd; }
+build_oxipng() { build_crate oxipng oxipng; }
 build_own() {
   $CARGO_BUILD --release --locked -j$jobs --package "$1-job" --manifest-path "$here/rust/Cargo.toml" --target-dir target
   cp "$(find target -path "*release/$1-job" -type f -perm -u+x | head -1)" program

@@ -10,7 +10,7 @@ use std::process::Command;
 pub(crate) struct Real {
     pub(crate) name: &'static str,
     rust: bool,
-    /// Its command line: `{threads}`, `{input:N}` (a file of N MB), `{sources}` (a tree of C), `{video}`, `{user}`.
+    /// Its command line: `{threads}`, `{input:N}` (a file of N MB), `{sources}` (a tree of C), `{video}`, `{picture}`, `{user}`.
     arguments: &'static [&'static str],
     check: Check,
 }
@@ -100,6 +100,11 @@ pub(crate) const ALL: &[Real] = &[
         ],
         Check::SameLines,
     ),
+    rust(
+        "oxipng",
+        &["-q", "-o2", "-t{threads}", "--stdout", "{picture}"],
+        Check::SameOutput,
+    ),
     rust("rayon", &["{threads}", "4000000"], Check::SameOutput),
     rust("tokio", &["{threads}", "60000"], Check::SameOutput),
 ];
@@ -148,6 +153,7 @@ impl Real {
                     .replace("{threads}", &threads.to_string())
                     .replace("{sources}", &path("src/libzstd"))
                     .replace("{video}", &path("video.yuv"))
+                    .replace("{picture}", &path("picture.png"))
                     .replace("{user}", &user)
             })
             .collect();

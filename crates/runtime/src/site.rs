@@ -5,8 +5,8 @@
 //! walk. Stacks and lock sets are paths in two tries, so that equal ones have equal numbers and common parts
 //! are kept once.
 //!
-//! A program can have more contexts than memory (recursion) or more locks than anybody wants to tell apart: of those taken at one
-//! place, [`ALIKE`] keep their addresses.
+//! A program can have more contexts than memory (recursion) or more locks than anybody wants to tell apart: where more than
+//! [`ALIKE`] are taken at one place, it is not said any more which.
 //! Beyond [`MANY`] sites the lock set is left out, beyond [`TOO_MANY`] a stack is its innermost frame.
 //! What is recorded is true either way.
 
@@ -111,13 +111,14 @@ fn stack_id(frames: &[u64]) -> StackId {
     })
 }
 
-/// Of the locks taken at one place only this many are told apart: a table of locks would make a site of each of its locks
-/// wherever one of them is held.
+/// Only so many locks taken at one place are told apart; where there are more, none is from then on: a table of locks would make a
+/// site of each of its locks, and of each pair of them, wherever they are held.
 const ALIKE: u32 = 16;
 
 /// The locks met at each place.
 struct Alike {
     known: Index,
+    /// How many, by place; more than [`ALIKE`] stands for any number.
     count: BTreeMap<u32, u32>,
 }
 
@@ -130,17 +131,13 @@ static LOCKS: Spin<Alike> = Spin::new(Alike {
 fn is_told_apart(lock: &HeldLock) -> bool {
     let hash = mix(lock.address, u64::from(lock.stack.0) + 1);
     let mut locks = LOCKS.lock();
-    if locks.known.find(hash, |_| true).is_some() {
-        return true;
+    let Alike { known, count } = &mut *locks;
+    let count = count.entry(lock.stack.0).or_default();
+    if *count <= ALIKE && known.find(hash, |_| true).is_none() {
+        *count += 1;
+        known.insert(hash, *count);
     }
-    let count = locks.count.entry(lock.stack.0).or_default();
-    if *count == ALIKE {
-        return false;
-    }
-    *count += 1;
-    let number = *count;
-    locks.known.insert(hash, number);
-    true
+    *count <= ALIKE
 }
 
 /// The set `rest` with `lock` added.
