@@ -221,9 +221,10 @@ fn accesses_of(event: &Event) -> u64 {
 
 /// Is this one of the rules that check a location?
 fn is_check(rule: &str) -> bool {
-    ["Read", "Write", "Atomic", "WholePage"]
-        .iter()
-        .any(|start| rule.starts_with(start))
+    rule == "Run"
+        || ["Read", "Write", "Atomic", "WholePage"]
+            .iter()
+            .any(|start| rule.starts_with(start))
 }
 
 fn stats<D: Detector>(replay: &Replay<D>, accesses: u64, names: &Names) -> Stats {

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// An array that was never on the stack.
-pub(crate) fn boxed_with<T, const N: usize>(make: impl Fn() -> T) -> Box<[T; N]> {
+pub(crate) fn boxed_with<T, const N: usize>(make: impl FnMut() -> T) -> Box<[T; N]> {
     let mut all = Vec::with_capacity(N);
     all.resize_with(N, make);
     match all.into_boxed_slice().try_into() {

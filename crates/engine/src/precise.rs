@@ -11,13 +11,15 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+mod ranges;
+
 use event::{AccessKind, Addr, Elements, Site, Tid};
 
 use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
     Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
-    PAGE_BYTES, Page, Rule, RuleName, Span, Touch, word_of, words,
+    PAGE_BYTES, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -87,13 +89,19 @@ impl<R: Rule> Precise<R> {
         }
     }
 
+    /// The same with another [credit](Memory::with_runs) for pages with runs.
+    pub fn with_runs(mut self, credit: i32) -> Precise<R> {
+        self.shadow.memory = Memory::with_runs(credit);
+        self
+    }
+
     /// The memory half.
     pub fn shadow(&self) -> &Shadow<R> {
         &self.shadow
     }
 }
 
-/// The shadow of all memory, byte-exact: a [`Location`] for each aligned word of eight bytes, or for a whole page.
+/// The shadow of all memory, byte-exact: a [`Location`] for each aligned word of eight bytes, or for many with the same past.
 ///
 /// Usable by any detector that brings a [`HappensBefore`] and a [`PreciseThread`] of each thread.
 #[derive(Debug)]
@@ -181,15 +189,22 @@ impl<'a, R: Rule> Work<'a, R> {
             thread.counts.add(RuleName::same_epoch(self.kind));
             return None;
         }
+        self.touch_of(location.is_untouched(), mask)
+    }
+
+    /// What to do with a location where the access is not redundant; nothing if it is not sampled and the first.
+    #[inline(always)]
+    fn touch_of(&mut self, untouched: bool, mask: u8) -> Option<Touch> {
+        let thread = &mut *self.thread;
         let record = thread.clock.recording();
-        if !record && location.is_untouched() {
+        if !record && untouched {
             thread.counts.add(RuleName::Unsampled);
             return None;
         }
         let (epoch, site) = if record {
             thread.clock.stamp(self.order.slots(), self.site)
         } else {
-            (now, 0)
+            (thread.clock.epoch(), 0)
         };
         Some(Touch {
             cell: Cell::new(epoch, self.kind, mask, site),
@@ -198,112 +213,22 @@ impl<'a, R: Rule> Work<'a, R> {
         })
     }
 
-    /// A plain access to all of the page of `addr`. Returns false if the page is split: nothing was done.
-    fn whole(&mut self, addr: Addr, races: Sink<'_>) -> bool {
-        let memory = &self.shadow.memory;
-        if memory.page(addr).is_some() {
-            return false;
+    fn side(&self) -> Side {
+        Side {
+            thread: self.thread.clock.tid(),
+            kind: self.kind,
+            atomic: self.atomic,
+            site: self.site,
         }
-        let Some(location) = memory.whole(addr) else {
-            return true;
-        };
-        if location.is_redundant(self.thread.clock.epoch(), self.kind, 0xFF) {
-            self.thread.counts.add(RuleName::WholePage);
-            return true;
-        }
-        let Some(touch) = self.prepare(location, 0xFF) else {
-            return true;
-        };
-        let thread = &mut *self.thread;
-        let touched = location.touch_whole::<R>(
-            memory.depot(),
-            &mut thread.clock,
-            self.order.slots(),
-            &mut thread.memo,
-            touch,
-            &mut thread.found,
-        );
-        if touched.is_none() {
-            return false;
-        }
-        thread.counts.add(RuleName::WholePage);
-        if !self.thread.found.is_empty() {
-            self.report(addr, &mut |race| {
-                races(&Race {
-                    size: PAGE_BYTES as u32,
-                    ..*race
-                });
-            });
-        }
-        true
     }
 
     /// Says what was found. No lock is held.
     #[cold]
     #[inline(never)]
     fn report(&mut self, word: Addr, races: Sink<'_>) {
-        let second = Side {
-            thread: self.thread.clock.tid(),
-            kind: self.kind,
-            atomic: self.atomic,
-            site: self.site,
-        };
+        let second = self.side();
         for conflict in core::mem::take(&mut self.thread.found) {
             report_conflict(self.order, conflict, second, word, races);
-        }
-    }
-
-    /// The page of `addr`. One that nothing was recorded on is made only if there is something to record now.
-    #[inline]
-    fn page(&mut self, addr: Addr) -> Option<&'a Page<Location>> {
-        let memory = &self.shadow.memory;
-        match memory.page(addr) {
-            None if self.thread.clock.recording() || memory.touched(addr).is_some() => {
-                self.thread.counts.add(RuleName::PageSplit);
-                memory.split(addr)
-            }
-            None => {
-                self.thread.counts.add(RuleName::Unsampled);
-                None
-            }
-            found => found,
-        }
-    }
-
-    fn elements(&mut self, elements: Elements, races: Sink<'_>) {
-        let elem = u64::from(elements.elem);
-        if elements.stride <= 1 {
-            let start = elements.lo.checked_mul(elem);
-            if let Some(start) = start.and_then(|offset| elements.base.0.checked_add(offset)) {
-                let len = elements.len().saturating_mul(elem);
-                self.bytes(Addr(start), len, races);
-            }
-            return;
-        }
-        let (mut number, mut page) = (u64::MAX, None);
-        words(elements, |word, mask| {
-            if page.is_none() || word.0 / PAGE_BYTES != number {
-                page = self.page(word);
-                number = word.0 / PAGE_BYTES;
-            }
-            if let Some(page) = page {
-                self.word(&page[word_of(word)], word, mask, races);
-            }
-        });
-    }
-
-    fn bytes(&mut self, addr: Addr, len: u64, races: Sink<'_>) {
-        for span in Span::cut(addr, len) {
-            if span.len == PAGE_BYTES && !self.atomic && self.whole(span.addr, races) {
-                continue;
-            }
-            let Some(page) = self.page(span.addr) else {
-                continue;
-            };
-            let base = span.addr.0 & !(PAGE_BYTES - 1);
-            for (word, mask) in span.words() {
-                self.word(&page[word], Addr(base + 8 * word as u64), mask, races);
-            }
         }
     }
 }
@@ -359,8 +284,9 @@ impl<R: Rule> Shadow<R> {
 
     /// See [`Detector::bytes`].
     pub(crate) fn bytes_used(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        let (split, whole) = self.memory.bytes();
+        let (split, runs, whole) = self.memory.bytes();
         f("locations by word", split);
+        f("locations by run", runs);
         f("locations by page", whole);
         f("states outside, at least", 64 * self.depot().len() as u64);
     }
@@ -629,15 +555,9 @@ impl<R: Rule> Shadow<R> {
     }
 
     fn clear_span(&self, order: &HappensBefore, span: Span) {
-        let page = match (self.memory.page(span.addr), self.memory.touched(span.addr)) {
-            (Some(page), _) => Some(page),
-            (None, None) => None,
-            (None, Some(whole)) if span.len == PAGE_BYTES && whole.clear_whole(self.depot()) => {
-                None
-            }
-            (None, Some(_)) => self.memory.split(span.addr),
+        let Some(page) = self.clear_together(span) else {
+            return;
         };
-        let Some(page) = page else { return };
         for (word, mask) in span.words() {
             let overwritten = page[word].clear(self.depot(), mask);
             if overwritten != 0 {

@@ -322,7 +322,7 @@ verdict!(
     128..132
 );
 
-/// A page is one location until somebody looks at a part of it, and that is counted.
+/// A page is one location until somebody looks at a part of it, has runs until that is done too often, and that is counted.
 #[test]
 fn pages_are_split_once() {
     let detector = FastTrack::default();
@@ -336,18 +336,26 @@ fn pages_are_split_once() {
     };
     let none: engine::Sink<'_> = &mut |_: &Race| ();
     detector.range(&mut me, AccessKind::Write, elements, Site(1), none);
-    for addr in [0x10_008, 0x10_010] {
+    let split = |detector: &FastTrack| detector.shadow().split_location(elements.base).is_some();
+    for word in 0..512 {
+        assert!(word != 10 || !split(&detector));
         let access = Access {
             kind: AccessKind::Read,
-            addr: Addr(addr),
+            addr: Addr(0x10_000 + 8 * word),
             size: 8,
             site: Site(2),
         };
         detector.access(&mut me, access, none);
     }
+    assert!(split(&detector));
     let count = |rule| me.counts.get(rule);
     assert_eq!(
-        [RuleName::WholePage, RuleName::PageSplit].map(count),
-        [2, 1]
+        [
+            RuleName::WholePage,
+            RuleName::RunPage,
+            RuleName::PageSplit
+        ]
+        .map(count),
+        [2, 1, 1]
     );
 }

@@ -9,11 +9,12 @@
 //! │ 0                             …  0001       │ 0          │   LOCKED   (first cell only)
 //! │ index in the `Depot` (63..32) …  0010       │ 0          │   OWNED    (first cell only)
 //! │ index in the `Depot` (63..32) …  0011       │ 0          │   SHARED   (first cell only)
-//! │ 0                             …  0100       │ 0          │   SPLIT    (first cell of a whole page only)
+//! │ 0                             …  0100       │ 0          │   SPLIT    (first cell of a page only)
+//! │ index in `RunPages`  (63..32) …  0101       │ 0          │   RUNS     (first cell of a page only)
 //! └─────────────────────────────────────────────┴────────────┘
 //! ```
 //!
-//! Times of accesses are never 0, which tells the last five apart from accesses.
+//! Times of accesses are never 0, which tells the last six apart from accesses.
 
 use event::AccessKind;
 
@@ -99,6 +100,7 @@ impl Cell {
     pub(super) const SPLIT: Cell = Cell(4 << SLOT_SHIFT);
     const OWNED: u64 = 2 << SLOT_SHIFT;
     const SHARED: u64 = 3 << SLOT_SHIFT;
+    const RUNS: u64 = 5 << SLOT_SHIFT;
     const TAG: u64 = (1 << 32) - 1;
 
     /// An access to the bytes of `mask` at `epoch`, from the site with that number.
@@ -135,6 +137,24 @@ impl Cell {
         } else {
             None
         }
+    }
+
+    pub(super) const fn runs(index: u32) -> Cell {
+        Cell(Self::RUNS | (index as u64) << 32)
+    }
+
+    pub(super) const fn as_runs(self) -> Option<u32> {
+        if self.0 & Self::TAG == Self::RUNS {
+            Some((self.0 >> 32) as u32)
+        } else {
+            None
+        }
+    }
+
+    /// As the first cell of a page's location, while that is not locked: is the page whole?
+    #[inline]
+    pub(super) const fn is_whole(self) -> bool {
+        self.0 != Self::SPLIT.0 && self.0 & Self::TAG != Self::RUNS
     }
 
     /// Is it an access or nothing, and not a special value?
@@ -198,8 +218,9 @@ impl Cell {
         self.without(!mask)
     }
 
+    /// Is it nothing at all?
     #[inline]
-    pub(super) const fn is_empty(self) -> bool {
+    pub(crate) const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
@@ -264,6 +285,9 @@ impl core::fmt::Debug for Cell {
         }
         if *self == Cell::SPLIT {
             return f.write_str("SPLIT");
+        }
+        if let Some(index) = self.as_runs() {
+            return write!(f, "RUNS({index})");
         }
         if let Some(index) = self.as_owned() {
             return write!(f, "OWNED({index})");

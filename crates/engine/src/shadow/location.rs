@@ -85,6 +85,27 @@ pub struct Touched {
     pub overwritten: u8,
 }
 
+/// What the location of a page stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// The whole page.
+    Whole,
+    /// Nothing: the page is in the table of pages with runs, by this number.
+    Runs(u32),
+    /// Nothing: the words of the page have locations.
+    Split,
+}
+
+impl Kind {
+    fn of(first: Cell) -> Kind {
+        match first.as_runs() {
+            Some(index) => Kind::Runs(index),
+            None if first == Cell::SPLIT => Kind::Split,
+            None => Kind::Whole,
+        }
+    }
+}
+
 impl Location {
     /// Nothing happened yet.
     pub fn new() -> Location {
@@ -127,11 +148,11 @@ impl Location {
         out: &mut Vec<Conflict>,
     ) -> Touched {
         let first = self.lock();
-        debug_assert!(first != Cell::SPLIT, "only whole pages are split");
+        debug_assert!(first.is_whole(), "only pages are split or have runs");
         self.touch_locked::<R>(first, depot, me, slots, memo, touch, out)
     }
 
-    /// As [`Location::touch`], for a location that stands for a whole page; nothing is done if the page was split.
+    /// As [`Location::touch`], for a location that stands for a whole page; nothing is done if the page no longer is.
     pub fn touch_whole<R: Rule>(
         &self,
         depot: &Depot,
@@ -142,7 +163,7 @@ impl Location {
         out: &mut Vec<Conflict>,
     ) -> Option<Touched> {
         let first = self.lock();
-        if first == Cell::SPLIT {
+        if !first.is_whole() {
             self.unlock([first, Cell::EMPTY]);
             return None;
         }
@@ -165,30 +186,10 @@ impl Location {
         out: &mut Vec<Conflict>,
     ) -> Touched {
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
-        if !first.is_inline() || touch.atomic {
-            return self.touch_outside::<R>(depot, me, slots, memo, touch, [first, second], out);
-        }
-        let raced = out.len();
-        let fits = fit::<R>(
-            [first, second],
-            touch.cell,
-            touch.record,
-            me,
-            slots,
-            |old, mask| {
-                conflict(out, old, false, mask);
-            },
-        );
-        let Some((cells, rule)) = fits else {
-            // The races, if any, will be found again.
-            out.truncate(raced);
-            return self.touch_outside::<R>(depot, me, slots, memo, touch, [first, second], out);
-        };
-        self.unlock(cells);
-        Touched {
-            rule,
-            overwritten: 0,
-        }
+        let old = [first, second];
+        let (new, touched) = touch_cells::<R>(old, depot, me, slots, memo, touch, out);
+        self.unlock(new);
+        touched
     }
 
     /// As [`Location::touch`] for the plain access `cell`, which is recorded, where that is easy: the location is inline and
@@ -224,66 +225,6 @@ impl Location {
                 None
             }
         }
-    }
-
-    /// The same for a state that is outside, or will be.
-    #[cold]
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments, reason = "as above")]
-    fn touch_outside<R: Rule>(
-        &self,
-        depot: &Depot,
-        me: &mut ThreadClock,
-        slots: &Slots,
-        memo: &mut Memo,
-        touch: Touch,
-        old: [Cell; 2],
-        out: &mut Vec<Conflict>,
-    ) -> Touched {
-        let plain = touch.record && !touch.atomic;
-        let hint = if plain {
-            hint(old, touch.cell)
-        } else {
-            Cell::EMPTY
-        };
-        if let Some(index) = old[0].as_owned() {
-            let (touched, fits) = depot.with_owned(index, |extended| {
-                let touched = extended.touch::<R>(me, slots, touch, out);
-                (touched, extended.fits())
-            });
-            if fits {
-                self.unlock(store(depot, depot.disown(index)));
-            } else {
-                // After an atomic access there is no hint: the next plain write must end its release sequence, in whichever epoch.
-                self.unlock([old[0], hint]);
-            }
-            return touched;
-        }
-        let old = if old[0].is_inline() {
-            old
-        } else {
-            [old[0], Cell::EMPTY]
-        };
-        if plain && let Some((new, rule)) = memo.again(depot, old, touch.cell, me.knowledge()) {
-            self.unlock(hinted(new, hint));
-            return Touched {
-                rule,
-                overwritten: 0,
-            };
-        }
-        load(depot, old, &mut memo.scratch);
-        let raced = out.len();
-        let touched = memo.scratch.touch::<R>(me, slots, touch, out);
-        let new = memo.store(depot);
-        if plain && out.len() == raced && new[0].as_owned().is_none() {
-            memo.settle(depot, new[0], touch.cell);
-            memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
-        }
-        if let Some(index) = old[0].as_shared() {
-            depot.let_go(index, 1);
-        }
-        self.unlock(hinted(new, hint));
-        touched
     }
 
     /// As [`Location::is_redundant`], for states that locations share.
@@ -331,64 +272,63 @@ impl Location {
             return 0;
         }
         let first = self.lock();
-        if let Some(index) = first.as_owned() {
-            let mut extended = depot.disown(index);
-            let overwritten = extended.clear(mask);
-            self.unlock(store(depot, extended));
-            return overwritten;
+        let second = Cell(self.cells[1].load(Ordering::Relaxed));
+        let (new, overwritten) = clear_cells(depot, [first, second], mask);
+        self.unlock(new);
+        overwritten
+    }
+
+    /// For the location of a page: what it is now, while nobody changes it.
+    pub(super) fn kind(&self) -> Kind {
+        let mut round = 0;
+        loop {
+            match Cell(self.cells[0].load(Ordering::Acquire)) {
+                Cell::LOCKED => crate::lock::relax(round),
+                first => return Kind::of(first),
+            }
+            round += 1;
+        }
+    }
+
+    /// For the location of a page that is whole: `f` gets its cells, and what becomes of the page is what it returns. Nothing
+    /// is done to a page that is not whole.
+    pub(super) fn divide(&self, depot: &Depot, f: impl FnOnce([Cell; 2]) -> Cell) {
+        let first = self.lock();
+        if !first.is_whole() {
+            return self.unlock([first, Cell::EMPTY]);
         }
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
-        if let Some(index) = first.as_shared() {
-            let mut extended = Extended::default();
-            load(depot, [first, second], &mut extended);
-            extended.clear(mask);
-            self.unlock(store(depot, extended));
-            depot.let_go(index, 1);
-        } else {
-            let (a, b) = (first.without(mask), second.without(mask));
-            self.unlock(if a.is_empty() { [b, a] } else { [a, b] });
-        }
-        0
+        let becomes = f(shareable(depot, [first, second]));
+        self.unlock([becomes, Cell::EMPTY]);
     }
 
-    /// Splits a whole page, unless that is done: `publish` gets copies of this location for all of its words, or nothing if
-    /// it is untouched.
-    pub(super) fn split(&self, depot: &Depot, publish: impl FnOnce(Option<&dyn Fn() -> Location>)) {
+    /// For the location of a page that has runs: `f` is told which, and from then on the page is split.
+    pub(super) fn split_runs(&self, f: impl FnOnce(u32)) {
         let first = self.lock();
-        if first != Cell::SPLIT {
-            debug_assert!(
-                first.as_owned().is_none(),
-                "no atomic access is to a whole page"
-            );
-            let second = self.cells[1].load(Ordering::Relaxed);
-            let shared = first.as_shared();
-            let copy = || {
-                if let Some(index) = shared {
-                    depot.hold(index, 1);
-                }
-                Location {
-                    cells: [AtomicU64::new(first.0), AtomicU64::new(second)],
-                }
-            };
-            publish((!first.is_empty()).then_some(&copy));
-            if let Some(index) = shared {
-                depot.let_go(index, 1);
-            }
+        if let Some(index) = first.as_runs() {
+            f(index);
+            return self.unlock([Cell::SPLIT, Cell::EMPTY]);
         }
-        self.unlock([Cell::SPLIT, Cell::EMPTY]);
+        let second = Cell(self.cells[1].load(Ordering::Relaxed));
+        self.unlock([first, second]);
     }
 
-    /// Makes a whole page fresh. Returns false if it was split.
+    /// A location with these cells.
+    pub(super) fn with_cells(cells: [Cell; 2]) -> Location {
+        Location {
+            cells: cells.map(|cell| AtomicU64::new(cell.0)),
+        }
+    }
+
+    /// Makes a whole page fresh. Returns false if it no longer is whole.
     pub(crate) fn clear_whole(&self, depot: &Depot) -> bool {
         let first = self.lock();
-        if first == Cell::SPLIT {
+        if !first.is_whole() {
             self.unlock([first, Cell::EMPTY]);
             return false;
         }
         self.unlock([Cell::EMPTY; 2]);
-        if let Some(index) = first.as_shared() {
-            depot.let_go(index, 1);
-        }
+        discard(depot, [first, Cell::EMPTY]);
         true
     }
 
@@ -445,12 +385,12 @@ impl Location {
     }
 
     /// As [`Location::absorb`], for a location that stands for a whole page and plain accesses. Returns false if the page was
-    /// split: nothing was done.
+    /// divided: nothing was done.
     pub(crate) fn absorb_whole(&self, depot: &Depot, history: &[(Cell, bool)]) -> bool {
         let first = self.lock();
         let fresh = first.is_empty();
         if !fresh {
-            debug_assert!(first == Cell::SPLIT, "the page was fresh");
+            debug_assert!(!first.is_whole(), "the page was fresh");
             self.unlock([first, Cell(self.cells[1].load(Ordering::Relaxed))]);
             return false;
         }
@@ -503,6 +443,93 @@ impl Location {
     }
 }
 
+/// What the cells of a location become by an access of `me`, which is checked against all that they remember.
+#[inline(always)]
+pub(crate) fn touch_cells<R: Rule>(
+    old: [Cell; 2],
+    depot: &Depot,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> ([Cell; 2], Touched) {
+    if !old[0].is_inline() || touch.atomic {
+        return touch_outside::<R>(old, depot, me, slots, memo, touch, out);
+    }
+    let raced = out.len();
+    let fits = fit::<R>(old, touch.cell, touch.record, me, slots, |old, mask| {
+        conflict(out, old, false, mask);
+    });
+    let Some((cells, rule)) = fits else {
+        // The races, if any, will be found again.
+        out.truncate(raced);
+        return touch_outside::<R>(old, depot, me, slots, memo, touch, out);
+    };
+    let touched = Touched {
+        rule,
+        overwritten: 0,
+    };
+    (cells, touched)
+}
+
+/// The same for a state that is outside, or will be.
+#[cold]
+#[inline(never)]
+fn touch_outside<R: Rule>(
+    old: [Cell; 2],
+    depot: &Depot,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> ([Cell; 2], Touched) {
+    let plain = touch.record && !touch.atomic;
+    let hint = if plain {
+        hint(old, touch.cell)
+    } else {
+        Cell::EMPTY
+    };
+    if let Some(index) = old[0].as_owned() {
+        let (touched, fits) = depot.with_owned(index, |extended| {
+            let touched = extended.touch::<R>(me, slots, touch, out);
+            (touched, extended.fits())
+        });
+        let new = if fits {
+            store(depot, depot.disown(index))
+        } else {
+            // After an atomic access there is no hint: the next plain write must end its release sequence, in whichever epoch.
+            [old[0], hint]
+        };
+        return (new, touched);
+    }
+    let old = if old[0].is_inline() {
+        old
+    } else {
+        [old[0], Cell::EMPTY]
+    };
+    if plain && let Some((new, rule)) = memo.again(depot, old, touch.cell, me.knowledge()) {
+        let touched = Touched {
+            rule,
+            overwritten: 0,
+        };
+        return (hinted(new, hint), touched);
+    }
+    load(depot, old, &mut memo.scratch);
+    let raced = out.len();
+    let touched = memo.scratch.touch::<R>(me, slots, touch, out);
+    let new = memo.store(depot);
+    if plain && out.len() == raced && new[0].as_owned().is_none() {
+        memo.settle(depot, new[0], touch.cell);
+        memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
+    }
+    if let Some(index) = old[0].as_shared() {
+        depot.let_go(index, 1);
+    }
+    (hinted(new, hint), touched)
+}
+
 /// What a location that is not inline may hold in its second cell once `access` is recorded: that access, with the bytes of the
 /// hint before if it was of the same epoch. True of the state, so that the same-epoch test may rely on it.
 fn hint(old: [Cell; 2], access: Cell) -> Cell {
@@ -521,6 +548,44 @@ fn hinted(cells: [Cell; 2], hint: Cell) -> [Cell; 2] {
         cells
     } else {
         [cells[0], hint]
+    }
+}
+
+/// What the cells of a location become when the bytes of `mask` are made fresh, and those of atomic objects among them.
+pub(super) fn clear_cells(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 2], u8) {
+    let [first, second] = old;
+    if let Some(index) = first.as_owned() {
+        let mut extended = depot.disown(index);
+        let overwritten = extended.clear(mask);
+        return (store(depot, extended), overwritten);
+    }
+    if let Some(index) = first.as_shared() {
+        let mut extended = Extended::default();
+        load(depot, old, &mut extended);
+        extended.clear(mask);
+        let new = store(depot, extended);
+        depot.let_go(index, 1);
+        return (new, 0);
+    }
+    let (a, b) = (first.without(mask), second.without(mask));
+    (if a.is_empty() { [b, a] } else { [a, b] }, 0)
+}
+
+/// The same state in cells that may be copied, if each copy holds what is [`shared`](Cell::as_shared): plain accesses that
+/// belong to the location alone become such.
+pub(super) fn shareable(depot: &Depot, cells: [Cell; 2]) -> [Cell; 2] {
+    match cells[0].as_owned() {
+        Some(index) => store(depot, depot.disown(index)),
+        None => cells,
+    }
+}
+
+/// The location of these cells is gone.
+pub(super) fn discard(depot: &Depot, cells: [Cell; 2]) {
+    if let Some(index) = cells[0].as_shared() {
+        depot.let_go(index, 1);
+    } else if let Some(index) = cells[0].as_owned() {
+        depot.disown(index);
     }
 }
 

@@ -81,7 +81,7 @@ impl Memo {
     /// Is an access of `kind` to `mask` at `epoch` redundant in a location whose first cell is `first`? The access that
     /// makes it so.
     #[inline]
-    pub(super) fn settles(
+    pub(crate) fn settles(
         &self,
         first: Cell,
         epoch: Epoch,

@@ -1,26 +1,52 @@
 //! The locations of all memory.
 //!
-//! A page of the program's memory has either one location that stands for each of its words (*whole*), or a location for
-//! each (*split*). It is whole as long as all accesses to it cover all of it: a large block that is set, copied or freed without
-//! ever being touched in detail costs 16 bytes a page, and one check. The first other access splits the page, for good.
+//! A page of the program's memory has one of three forms:
 //!
-//! **Who may touch what.** A page is split under the lock of its whole location, which from then on holds nothing but the
-//! mark SPLIT. So whoever finds no split page goes to the whole location, and either finds it whole or is told to look
-//! again. Atomic accesses are never recorded in a whole location.
+//! * *whole*: one location stands for each of its words. So it stays as long as all accesses cover all of it: a large block that is set, copied
+//!   or freed without ever being touched in detail costs 16 bytes a page, and one check.
+//! * *runs* ([`runs`](super::runs)): a location for each span of words with the same past. For pages that are accessed by ranges,
+//!   as rows of a matrix are: some hundred bytes, and a few checks.
+//! * *split*: a location for each word. For pages that are accessed in detail, and for all that have atomic accesses. For good.
+//!
+//! **Who may touch what.** What form a page has is said by the page's own location: its cells if it is whole, else the mark
+//! RUNS, with a number, or SPLIT. It goes from one form to the next under the lock of that location. So whoever finds no split page goes
+//! there, and either finds the form and with it what to lock, or is told to look again. Runs are changed under their own lock; who has it
+//! knows that the page has runs as long as he keeps it. Atomic accesses are recorded in split pages only.
+
+use alloc::vec::Vec;
 
 use event::Addr;
 
+use super::cell::Cell;
 use super::depot::Depot;
-use super::location::Location;
-use super::pages::{ADDRESSES, Page, Pages, word_of};
+use super::location::{Kind, Location, discard};
+use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
+use super::run_pages::{RunPage, RunPages};
+use super::sweep::Sweeps;
+use crate::lock::Guard;
 
-/// A location for each aligned word of eight bytes, and one for each page that is whole.
-#[derive(Debug, Default)]
+/// A location for each aligned word of eight bytes, or for many words with the same past.
+#[derive(Debug)]
 pub struct Memory {
     split: Pages<Location>,
+    runs: RunPages,
     /// By number of the page, as if that were a word.
     whole: Pages<Location>,
     depot: Depot,
+}
+
+/// How a page that is not split is found.
+pub(crate) enum Form<'a> {
+    /// One location for all.
+    Whole(&'a Location),
+    /// Its runs, locked.
+    Runs(Guard<'a, RunPage>),
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory::new()
+    }
 }
 
 /// Where the location of the whole page of `addr` is found.
@@ -31,7 +57,17 @@ const fn number(addr: Addr) -> Addr {
 impl Memory {
     /// Untouched.
     pub fn new() -> Memory {
-        Memory::default()
+        Memory::with_runs(0)
+    }
+
+    /// Untouched, with `credit` for pages with runs to live on: the more, the more accesses to single words do not split them.
+    pub fn with_runs(credit: i32) -> Memory {
+        Memory {
+            split: Pages::new(),
+            runs: RunPages::new(credit),
+            whole: Pages::new(),
+            depot: Depot::new(),
+        }
     }
 
     /// Where the states of locations are that do not fit into them.
@@ -49,13 +85,70 @@ impl Memory {
     #[cold]
     #[inline(never)]
     pub fn split(&self, addr: Addr) -> Option<&Page<Location>> {
-        self.whole(addr)?.split(&self.depot, |copy| {
-            self.split.insert(addr, copy);
+        let whole = self.whole(addr)?;
+        whole.divide(&self.depot, |cells| {
+            if cells[0] == Cell::EMPTY {
+                self.split.insert(addr, None);
+            } else {
+                let shared = cells[0].as_shared();
+                self.split.insert(
+                    addr,
+                    Some(&mut || {
+                        if let Some(index) = shared {
+                            self.depot.hold(index, 1);
+                        }
+                        Location::with_cells(cells)
+                    }),
+                );
+                discard(&self.depot, cells);
+            }
+            Cell::SPLIT
+        });
+        whole.split_runs(|index| {
+            let mut words = Vec::with_capacity(PAGE_WORDS);
+            self.runs
+                .take(index)
+                .take_words(&self.depot, |cells| words.push(cells));
+            let mut words = words.into_iter();
+            let mut next = || words.next().map_or_else(Location::new, Location::with_cells);
+            self.split.insert(addr, Some(&mut next));
         });
         self.split.page(addr)
     }
 
-    /// The location of the whole page of `addr`; none beyond the address space.
+    /// Gives the page of `addr` runs, if it is whole.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn divide(&self, addr: Addr) {
+        if let Some(whole) = self.whole(addr) {
+            whole.divide(&self.depot, |cells| {
+                Cell::runs(self.runs.make(number(addr).0, cells))
+            });
+        }
+    }
+
+    /// Does it pay to give the page of `addr`, which is whole, runs for an access to these words?
+    pub(crate) fn pays(&self, whole: &Location, sweeps: &Sweeps) -> bool {
+        self.runs.pays(!whole.is_untouched(), sweeps)
+    }
+
+    /// What the page of `addr` is, if it is not split; `whole` is its own location.
+    #[inline]
+    pub(crate) fn form<'a>(&'a self, addr: Addr, whole: &'a Location) -> Option<Form<'a>> {
+        loop {
+            match whole.kind() {
+                Kind::Whole => return Some(Form::Whole(whole)),
+                Kind::Split => return None,
+                Kind::Runs(index) => {
+                    if let Some(page) = self.runs.lock(index, number(addr).0) {
+                        return Some(Form::Runs(page));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The location that the page of `addr` has for itself; none beyond the address space.
     pub fn whole(&self, addr: Addr) -> Option<&Location> {
         if addr.0 >= ADDRESSES {
             return None;
@@ -64,7 +157,7 @@ impl Memory {
         Some(&self.whole.touch(number)?[word_of(number)])
     }
 
-    /// The location of the whole page of `addr`, if something happened to the page.
+    /// The location that the page of `addr` has for itself, if something happened to the page.
     pub fn touched(&self, addr: Addr) -> Option<&Location> {
         if addr.0 >= ADDRESSES {
             return None;
@@ -81,9 +174,9 @@ impl Memory {
         Some(Addr(split.min(whole >> 3 << 12)))
     }
 
-    /// Bytes of locations of words, and of whole pages. Neither is ever given back.
-    pub fn bytes(&self) -> (u64, u64) {
-        (self.split.bytes(), self.whole.bytes())
+    /// Bytes of locations of words, of runs, and of whole pages.
+    pub fn bytes(&self) -> (u64, u64, u64) {
+        (self.split.bytes(), self.runs.bytes(), self.whole.bytes())
     }
 
     /// The location of the word of `addr`, if something happened to its page.

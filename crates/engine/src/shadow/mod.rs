@@ -8,17 +8,24 @@ mod memo;
 mod memory;
 mod pages;
 mod rule;
+mod run_pages;
+mod runs;
 mod span;
 mod stats;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
 pub use cell::{Asked, Cell, Epoch};
 pub use depot::Depot;
+pub(crate) use location::touch_cells;
 pub use location::{Conflict, Location, Touch, Touched};
 pub use memo::Memo;
+pub(crate) use memory::Form;
 pub use memory::Memory;
 pub use pages::{ADDRESSES, PAGE_BYTES, PAGE_WORDS, Page, Pages, word_of};
 pub use rule::{DjitRule, FastTrackRule, Rule};
+pub(crate) use run_pages::RunPage;
 pub use span::{Span, words};
 pub use stats::{Counts, RuleName};
+pub use sweep::{Comb, Extent, LONGEST_PERIOD, Sweep, Sweeps};

@@ -98,8 +98,8 @@ impl<T: Blank> Pages<T> {
         }
     }
 
-    /// Puts a page of what `make` makes where there is none yet; of defaults if there is nothing to make.
-    pub(super) fn insert(&self, addr: Addr, make: Option<&dyn Fn() -> T>) {
+    /// Puts a page of what `make` makes, word by word, where there is none yet; of defaults if there is nothing to make.
+    pub(super) fn insert(&self, addr: Addr, make: Option<&mut dyn FnMut() -> T>) {
         let (root, middle, low) = split(addr);
         if let Some(entry) = self.root.get(root) {
             let low = &entry.get_or_init(boxed)[middle].get_or_init(boxed)[low];

@@ -46,7 +46,7 @@ impl Span {
 }
 
 /// Bytes `lo..=hi` of a word.
-const fn mask(lo: u32, hi: u32) -> u8 {
+pub(super) const fn mask(lo: u32, hi: u32) -> u8 {
     (0xFF_u8 << lo) & (0xFF_u8 >> (7 - hi))
 }
 

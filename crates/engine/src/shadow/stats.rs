@@ -32,7 +32,15 @@ rules! {
     Unsampled,
     /// An access to a whole page that has one location: one check for 4096 bytes, by whichever rule.
     WholePage,
-    /// A page gets a location for each of its words, at the first access that is not to all of it. There is no way back.
+    /// An access to all words of a lane of a run: one check for all of them, by whichever rule.
+    Run,
+    /// A page gets runs.
+    RunPage,
+    /// An access cut a run of its page, or more.
+    RunSplit,
+    /// After an access, runs of its page were joined.
+    RunJoin,
+    /// A page gets a location for each of its words, as it is accessed in detail. There is no way back.
     PageSplit,
     /// An atomic load.
     AtomicRead,
@@ -68,6 +76,12 @@ impl Counts {
     #[inline]
     pub fn add(&mut self, rule: RuleName) {
         self.0[rule as usize] += 1;
+    }
+
+    /// The rule fired so many times more.
+    #[inline]
+    pub fn add_many(&mut self, rule: RuleName, times: u64) {
+        self.0[rule as usize] += times;
     }
 
     /// How often it did.

@@ -1,0 +1,302 @@
+//! Accesses to many words: as few steps as the form of each page allows.
+
+use alloc::vec::Vec;
+
+use event::{Addr, Elements};
+
+use super::{Shadow, Work, report_conflict};
+use crate::sync::HappensBefore;
+use crate::detector::{Race, Side, Sink};
+use crate::lock::Guard;
+use crate::shadow::{
+    Asked, Comb, Conflict, Extent, Form, Location, PAGE_BYTES, Page, Rule, RuleName, RunPage, Span, Sweeps, touch_cells, word_of, words,
+};
+
+impl<'a, R: Rule> Work<'a, R> {
+    /// An access to `len` bytes.
+    pub(super) fn bytes(&mut self, addr: Addr, len: u64, races: Sink<'_>) {
+        for span in Span::cut(addr, len) {
+            self.sweeps(
+                Addr(span.addr.0 & !(PAGE_BYTES - 1)),
+                &Sweeps::of(span),
+                races,
+            );
+        }
+    }
+
+    /// An access to many elements.
+    pub(super) fn elements(&mut self, elements: Elements, races: Sink<'_>) {
+        let elem = u64::from(elements.elem);
+        if elements.stride <= 1 {
+            let start = elements.lo.checked_mul(elem);
+            if let Some(start) = start.and_then(|offset| elements.base.0.checked_add(offset)) {
+                let len = elements.len().saturating_mul(elem);
+                self.bytes(Addr(start), len, races);
+            }
+            return;
+        }
+        if let Some(comb) = Comb::of(elements) {
+            for (page, sweep) in comb {
+                self.sweeps(page, &Sweeps::one(sweep), races);
+            }
+            return;
+        }
+        let (mut number, mut page) = (u64::MAX, None);
+        words(elements, |word, mask| {
+            if page.is_none() || word.0 / PAGE_BYTES != number {
+                page = self.page(word);
+                number = word.0 / PAGE_BYTES;
+            }
+            if let Some(page) = page {
+                self.word(&page[word_of(word)], word, mask, races);
+            }
+        });
+    }
+
+    /// The page of `addr`, split. One that nothing was recorded on is made only if there is something to record now.
+    fn page(&mut self, addr: Addr) -> Option<&'a Page<Location>> {
+        let memory = &self.shadow.memory;
+        match memory.page(addr) {
+            None if self.thread.clock.recording() || memory.touched(addr).is_some() => {
+                self.thread.counts.add(RuleName::PageSplit);
+                memory.split(addr)
+            }
+            None => {
+                self.thread.counts.add(RuleName::Unsampled);
+                None
+            }
+            found => found,
+        }
+    }
+
+    /// Some words of the page at `base`.
+    fn sweeps(&mut self, base: Addr, sweeps: &Sweeps, races: Sink<'_>) {
+        let memory = &self.shadow.memory;
+        loop {
+            if let Some(page) = memory.page(base) {
+                return self.words(page, base, sweeps, races);
+            }
+            if !self.thread.clock.recording() && memory.touched(base).is_none() {
+                return self.thread.counts.add(RuleName::Unsampled);
+            }
+            if self.atomic {
+                self.page(base);
+                continue;
+            }
+            let Some(whole) = memory.whole(base) else {
+                return;
+            };
+            match memory.form(base, whole) {
+                None => {}
+                Some(Form::Whole(whole)) if sweeps.is_whole() => {
+                    if self.whole(whole, base, races) {
+                        return;
+                    }
+                }
+                Some(Form::Whole(whole)) if memory.pays(whole, sweeps) => {
+                    self.thread.counts.add(RuleName::RunPage);
+                    memory.divide(base);
+                }
+                Some(Form::Whole(_)) => {
+                    self.page(base);
+                }
+                Some(Form::Runs(page)) => {
+                    if !self.runs(page, base, sweeps, races) {
+                        self.page(base);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Words of a page that is split.
+    fn words(&mut self, page: &Page<Location>, base: Addr, sweeps: &Sweeps, races: Sink<'_>) {
+        for sweep in sweeps.as_slice() {
+            for word in sweep.words() {
+                let addr = Addr(base.0 + 8 * word as u64);
+                self.word(&page[word], addr, sweep.mask, races);
+            }
+        }
+    }
+
+    /// All of a page, if it still is whole. Otherwise nothing is done.
+    fn whole(&mut self, location: &Location, base: Addr, races: Sink<'_>) -> bool {
+        if location.is_redundant(self.thread.clock.epoch(), self.kind, 0xFF) {
+            self.thread.counts.add(RuleName::WholePage);
+            return true;
+        }
+        let Some(touch) = self.prepare(location, 0xFF) else {
+            return true;
+        };
+        let thread = &mut *self.thread;
+        let touched = location.touch_whole::<R>(
+            self.shadow.depot(),
+            &mut thread.clock,
+            self.order.slots(),
+            &mut thread.memo,
+            touch,
+            &mut thread.found,
+        );
+        if touched.is_none() {
+            return false;
+        }
+        thread.counts.add(RuleName::WholePage);
+        let all = Extent {
+            first: 0,
+            step: 1,
+            count: (PAGE_BYTES / 8) as u16,
+        };
+        let found = core::mem::take(&mut self.thread.found);
+        self.report_all(base, found.into_iter().map(|conflict| (conflict, all)), races);
+        true
+    }
+
+    /// Words of a page with runs. Returns false if the page had better be split now.
+    fn runs(
+        &mut self,
+        mut page: Guard<'_, RunPage>,
+        base: Addr,
+        sweeps: &Sweeps,
+        races: Sink<'_>,
+    ) -> bool {
+        let depot = self.shadow.depot();
+        let mut found: Vec<(Conflict, Extent)> = Vec::new();
+        let (mut lanes, mut grown) = (0, 0);
+        for &sweep in sweeps.as_slice() {
+            let asked = Asked::new(self.kind, sweep.mask);
+            let swept = page.runs.sweep(depot, sweep, |lane, extent| {
+                let thread = &mut *self.thread;
+                let epoch = thread.clock.epoch();
+                if lane[0].gives(epoch, asked)
+                    || lane[1].gives(epoch, asked)
+                    || thread
+                        .memo
+                        .settles(lane[0], epoch, self.kind, sweep.mask)
+                        .is_some()
+                {
+                    return;
+                }
+                let Some(touch) = self.touch_of(lane[0].is_empty(), sweep.mask) else {
+                    return;
+                };
+                let thread = &mut *self.thread;
+                let (new, _) = touch_cells::<R>(
+                    *lane,
+                    depot,
+                    &mut thread.clock,
+                    self.order.slots(),
+                    &mut thread.memo,
+                    touch,
+                    &mut thread.found,
+                );
+                *lane = new;
+                if !thread.found.is_empty() {
+                    found.extend(thread.found.drain(..).map(|conflict| (conflict, extent)));
+                }
+            });
+            lanes += swept.lanes;
+            grown += swept.grown;
+        }
+        let goes_on = page.spend(sweeps.words(), lanes);
+        drop(page);
+        let counts = &mut self.thread.counts;
+        counts.add_many(RuleName::Run, u64::from(lanes));
+        match grown {
+            0 => {}
+            1.. => counts.add(RuleName::RunSplit),
+            _ => counts.add(RuleName::RunJoin),
+        }
+        self.report_all(base, found.into_iter(), races);
+        goes_on
+    }
+
+    /// Says what was found on a page, for each conflict with all words that it concerns. No lock is held.
+    fn report_all(
+        &mut self,
+        base: Addr,
+        found: impl ExactSizeIterator<Item = (Conflict, Extent)>,
+        races: Sink<'_>,
+    ) {
+        if found.len() == 0 {
+            return;
+        }
+        let second = self.side();
+        for (conflict, extent) in found {
+            report_extent(self.order, conflict, extent, second, base, races);
+        }
+    }
+}
+
+/// Tells `races` of a conflict found in the words of `extent` on the page at `base`: one race for all if they are neighbours and
+/// were accessed at one site, else one for each, which knows of the others.
+#[cold]
+fn report_extent(
+    order: &HappensBefore,
+    conflict: Conflict,
+    extent: Extent,
+    second: Side,
+    base: Addr,
+    races: Sink<'_>,
+) {
+    let first = Addr(base.0 + 8 * u64::from(extent.first));
+    let mut here: Vec<Race> = Vec::new();
+    report_conflict(order, conflict, second, first, &mut |race| here.push(*race));
+    if let [race] = here[..]
+        && race.size == 8
+        && extent.step == 1
+    {
+        let size = 8 * u32::from(extent.count);
+        return races(&Race { size, ..race });
+    }
+    let step = 8 * u64::from(extent.step);
+    for word in 0..u64::from(extent.count) {
+        for race in &here {
+            let size = u64::from(race.size);
+            let even = matches!(size, 1 | 2 | 4 | 8) && extent.count > 1;
+            let elements = even.then(|| Elements {
+                base: race.addr,
+                elem: size as u8,
+                lo: 0,
+                hi: u64::from(extent.count - 1) * (step / size) + 1,
+                stride: step / size,
+            });
+            races(&Race {
+                addr: Addr(race.addr.0 + word * step),
+                elements,
+                ..*race
+            });
+        }
+    }
+}
+
+impl<R: Rule> Shadow<R> {
+    /// Makes a span fresh, if its page is whole or has runs. Otherwise nothing is done: its words.
+    pub(super) fn clear_together(&self, span: Span) -> Option<&Page<Location>> {
+        let memory = &self.memory;
+        loop {
+            if let Some(page) = memory.page(span.addr) {
+                return Some(page);
+            }
+            let whole = memory.touched(span.addr)?;
+            let sweeps = Sweeps::of(span);
+            match memory.form(span.addr, whole) {
+                None => {}
+                Some(Form::Whole(whole)) if sweeps.is_whole() => {
+                    if whole.clear_whole(self.depot()) {
+                        return None;
+                    }
+                }
+                Some(Form::Whole(_)) => memory.divide(span.addr),
+                Some(Form::Runs(mut page)) => {
+                    let goes_on = page.clear(self.depot(), &sweeps);
+                    drop(page);
+                    if !goes_on {
+                        memory.split(span.addr);
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+}

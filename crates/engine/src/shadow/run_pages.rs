@@ -1,0 +1,145 @@
+//! The pages that have runs.
+//!
+//! **Who may touch what.** An entry is changed under its lock. It names the page it is for, so whoever comes with a number that he read
+//! a while ago finds out: an entry that was given back is for no page, and may be another's by then. From a page to its
+//! entry and back to no entry go only those who hold the page's [`Location`](super::Location).
+
+use alloc::vec::Vec;
+
+use super::cell::Cell;
+use super::depot::Depot;
+use super::runs::Runs;
+use super::sweep::Sweeps;
+use crate::grow::Grow;
+use crate::lock::{AtomicU32, Guard, Lock, Ordering};
+
+/// A page as runs, and whether that is worth it.
+#[derive(Debug, Default)]
+pub(crate) struct RunPage {
+    /// Number of the page, and one; zero if none.
+    page: u64,
+    /// Steps that runs saved, less those that they cost, since not too long ago.
+    credit: i32,
+    pub(crate) runs: Runs,
+}
+
+/// What a page with runs costs and saves, in steps of a page that is split: one for a word.
+///
+/// Both ways are right, so this is about time only: a page is split when it would have been better to have split it before, but not because of a few
+/// single words among long ranges.
+mod price {
+    /// An access to a page with runs, however large …
+    pub(super) const VISIT: i32 = 5;
+    /// … and more for each lane that it touches.
+    pub(super) const LANE: i32 = 3;
+    /// An access to one word: beyond that, what the inlined test would have saved.
+    pub(super) const WORD: i32 = 16;
+    /// No page has more to spend than this, whatever it was used for in the past.
+    pub(super) const MOST: i32 = 2048;
+    /// A page that was whole starts with this.
+    pub(super) const WHOLE: i32 = 256;
+    /// More lanes take more memory than words do.
+    pub(super) const LANES: usize = 512;
+}
+
+/// What is saved if an access touches so many lanes of runs.
+fn saved(words: u32, lanes: u32) -> i32 {
+    if words == 1 {
+        -price::WORD
+    } else {
+        words as i32 - price::VISIT - price::LANE * lanes as i32
+    }
+}
+
+impl RunPage {
+    /// Is it this page's?
+    fn is_of(&self, page: u64) -> bool {
+        self.page == page + 1
+    }
+
+    /// Makes the bytes of `sweeps` fresh. Returns whether to go on with runs.
+    pub(crate) fn clear(&mut self, depot: &Depot, sweeps: &Sweeps) -> bool {
+        let mut lanes = 0;
+        for &sweep in sweeps.as_slice() {
+            lanes += self.runs.clear(depot, sweep).lanes;
+        }
+        self.spend(sweeps.words(), lanes)
+    }
+
+    /// An access to `words` touched `lanes`. Returns whether to go on with runs.
+    pub(crate) fn spend(&mut self, words: u32, lanes: u32) -> bool {
+        self.credit = (self.credit + saved(words, lanes)).min(price::MOST);
+        self.credit >= 0 && self.runs.lanes() <= price::LANES
+    }
+}
+
+/// All pages with runs, by number.
+#[derive(Debug)]
+pub(super) struct RunPages {
+    entries: Grow<Lock<RunPage>>,
+    free: Lock<Vec<u32>>,
+    next: AtomicU32,
+    /// What a page may spend from the start.
+    credit: i32,
+}
+
+impl RunPages {
+    /// None; and what each may spend from the start. With nothing to spend, only pages that are accessed by ranges get runs.
+    pub(super) fn new(credit: i32) -> RunPages {
+        RunPages {
+            entries: Grow::new(),
+            free: Lock::default(),
+            next: AtomicU32::new(0),
+            credit,
+        }
+    }
+
+    /// Should a page that is whole, touched or not, get runs for that access?
+    pub(super) fn pays(&self, touched: bool, sweeps: &Sweeps) -> bool {
+        self.credit(touched) + saved(sweeps.words(), 1) >= 0
+    }
+
+    fn credit(&self, touched: bool) -> i32 {
+        self.credit + if touched { price::WHOLE } else { 0 }
+    }
+
+    /// An entry for `page`, whose words all have the history of `cells`: which may be copied.
+    pub(super) fn make(&self, page: u64, cells: [Cell; 2]) -> u32 {
+        let index = self.free.lock().pop();
+        let index = index.unwrap_or_else(|| {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            assert!(index != u32::MAX, "footrace: 2^32 pages");
+            index
+        });
+        *self.entries.get(index).lock() = RunPage {
+            page: page + 1,
+            credit: self.credit(cells[0] != Cell::EMPTY),
+            runs: Runs::new(cells),
+        };
+        index
+    }
+
+    /// Entry `index`, if it is that page's.
+    pub(super) fn lock(&self, index: u32, page: u64) -> Option<Guard<'_, RunPage>> {
+        let entry = self.entries.get(index).lock();
+        entry.is_of(page).then_some(entry)
+    }
+
+    /// Takes the runs of an entry, which is free from now on.
+    pub(super) fn take(&self, index: u32) -> Runs {
+        let page = core::mem::take(&mut *self.entries.get(index).lock());
+        self.free.lock().push(index);
+        page.runs
+    }
+
+    /// Bytes of all entries and their runs.
+    pub(super) fn bytes(&self) -> u64 {
+        let entries = 0..self.next.load(Ordering::Relaxed);
+        entries
+            .map(|index| {
+                let entry = self.entries.get(index).lock();
+                size_of::<Lock<RunPage>>() as u64 + entry.runs.bytes()
+            })
+            .sum()
+    }
+}

@@ -1,0 +1,187 @@
+//! The words of a page that an access touches in the same bytes.
+
+use event::{Addr, Elements};
+
+use super::pages::{ADDRESSES, PAGE_BYTES, PAGE_WORDS};
+use super::span::{Span, mask};
+
+/// Periods of runs are no longer than this; an access whose words are farther apart goes word by word.
+pub const LONGEST_PERIOD: usize = 8;
+
+/// Words of one page at even distances, and the bytes that are touched in each of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sweep {
+    /// First word.
+    pub first: u16,
+    /// Last word; it is one of them.
+    pub last: u16,
+    /// Words from one to the next, at most [`LONGEST_PERIOD`].
+    pub period: u16,
+    /// The bytes of each.
+    pub mask: u8,
+}
+
+/// Words that have one history, in a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// First word.
+    pub first: u16,
+    /// Words from one to the next.
+    pub step: u16,
+    /// How many.
+    pub count: u16,
+}
+
+impl Sweep {
+    /// How many words.
+    pub const fn len(self) -> u32 {
+        ((self.last - self.first) / self.period) as u32 + 1
+    }
+
+    /// Is that all of the page?
+    pub const fn is_whole(self) -> bool {
+        self.first == 0
+            && self.last as usize == PAGE_WORDS - 1
+            && self.period == 1
+            && self.mask == 0xFF
+    }
+
+    /// Their numbers.
+    #[inline]
+    pub fn words(self) -> impl Iterator<Item = usize> {
+        (usize::from(self.first)..=usize::from(self.last)).step_by(usize::from(self.period))
+    }
+}
+
+/// The sweeps of one page: what neighbouring bytes are is a word in part, whole words, and a word in part.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweeps {
+    all: [Sweep; 3],
+    len: usize,
+}
+
+impl Sweeps {
+    /// The words of a span.
+    #[inline]
+    pub fn of(span: Span) -> Sweeps {
+        let first = span.addr.0 % PAGE_BYTES;
+        let last = first + span.len - 1;
+        let (mut lo, mut hi) = ((first / 8) as u16, (last / 8) as u16);
+        let one = |word: u16, mask: u8| Sweep {
+            first: word,
+            last: word,
+            period: 1,
+            mask,
+        };
+        let mut sweeps = Sweeps {
+            all: [one(0, 0); 3],
+            len: 0,
+        };
+        if lo == hi {
+            sweeps.push(one(lo, mask((first % 8) as u32, (last % 8) as u32)));
+            return sweeps;
+        }
+        if !first.is_multiple_of(8) {
+            sweeps.push(one(lo, mask((first % 8) as u32, 7)));
+            lo += 1;
+        }
+        let tail = (last % 8 != 7).then(|| one(hi, mask(0, (last % 8) as u32)));
+        if tail.is_some() {
+            hi -= 1;
+        }
+        if lo <= hi {
+            sweeps.push(Sweep {
+                first: lo,
+                last: hi,
+                period: 1,
+                mask: 0xFF,
+            });
+        }
+        if let Some(tail) = tail {
+            sweeps.push(tail);
+        }
+        sweeps
+    }
+
+    /// Just one.
+    pub const fn one(sweep: Sweep) -> Sweeps {
+        Sweeps {
+            all: [sweep; 3],
+            len: 1,
+        }
+    }
+
+    fn push(&mut self, sweep: Sweep) {
+        self.all[self.len] = sweep;
+        self.len += 1;
+    }
+
+    /// In ascending order.
+    pub fn as_slice(&self) -> &[Sweep] {
+        &self.all[..self.len]
+    }
+
+    /// Is that all of the page?
+    pub fn is_whole(&self) -> bool {
+        self.len == 1 && self.all[0].is_whole()
+    }
+
+    /// How many words.
+    pub fn words(&self) -> u32 {
+        self.as_slice().iter().map(|sweep| sweep.len()).sum()
+    }
+}
+
+/// One element in each of some words at even distances, from page to page.
+#[derive(Clone, Copy, Debug)]
+pub struct Comb {
+    /// The first word.
+    pub first: Addr,
+    /// How many words are left.
+    pub count: u64,
+    /// Words from one to the next, at most [`LONGEST_PERIOD`].
+    pub period: u16,
+    /// The bytes of each.
+    pub mask: u8,
+}
+
+impl Comb {
+    /// Elements that are a comb: each lies in one word, and from one to the next is a small number of words.
+    pub fn of(elements: Elements) -> Option<Comb> {
+        let elem = u64::from(elements.elem.max(1));
+        let step = elem.checked_mul(elements.stride)?;
+        let start = elements.base.0.checked_add(elements.lo.checked_mul(elem)?)?;
+        let fits = elem <= 8 && start % 8 + elem <= 8;
+        let near = (8..=8 * LONGEST_PERIOD as u64).contains(&step) && step.is_multiple_of(8);
+        (fits && near).then(|| Comb {
+            first: Addr(start & !7),
+            count: elements.len(),
+            period: (step / 8) as u16,
+            mask: mask((start % 8) as u32, (start % 8 + elem - 1) as u32),
+        })
+    }
+}
+
+impl Iterator for Comb {
+    /// A page's first byte, and what is touched of it.
+    type Item = (Addr, Sweep);
+
+    fn next(&mut self) -> Option<(Addr, Sweep)> {
+        if self.count == 0 || self.first.0 >= ADDRESSES {
+            return None;
+        }
+        let page = self.first.0 & !(PAGE_BYTES - 1);
+        let first = ((self.first.0 - page) / 8) as u16;
+        let room = (PAGE_WORDS as u16 - 1 - first) / self.period + 1;
+        let here = u64::from(room).min(self.count);
+        let sweep = Sweep {
+            first,
+            last: first + (here as u16 - 1) * self.period,
+            period: self.period,
+            mask: self.mask,
+        };
+        self.count -= here;
+        self.first.0 += here * u64::from(self.period) * 8;
+        Some((Addr(page), sweep))
+    }
+}
