@@ -17,6 +17,8 @@ pub struct Options {
     pub seed: u64,
     /// SlimState: arrays with fewer elements are FINE from the start.
     pub small_array: u64,
+    /// What a page with runs may spend on accesses in detail before it is split, see [`engine::shadow::Memory::with_runs`].
+    pub run_credit: i32,
 }
 
 impl Default for Options {
@@ -25,6 +27,7 @@ impl Default for Options {
             rate: None,
             seed: 0,
             small_array: 16,
+            run_credit: 0,
         }
     }
 }
@@ -111,9 +114,9 @@ macro_rules! table {
 }
 
 table! {
-    "djit", Exact, |_| Djit::default(),
+    "djit", Exact, |o| Djit::default().with_runs(o.run_credit),
         "vector clocks for reads and writes (Pacer's GENERIC)";
-    "fasttrack", Exact, |_| FastTrack::default(),
+    "fasttrack", Exact, |o| FastTrack::default().with_runs(o.run_credit),
         "epochs, and vectors for concurrent reads";
     "slimstate", Exact, |o| SlimState::new(slim(o)),
         "footprints of arrays as strided ranges, compressed array shadows";

@@ -30,11 +30,12 @@ fn long() -> bool {
     std::env::var_os("FOOTRACE_LONG").is_some()
 }
 
-/// With partitions for the smallest arrays, too.
+/// With partitions for the smallest arrays, and runs in the smallest ranges, too.
 const PARTITIONS: Options = Options {
     rate: None,
     seed: 0,
     small_array: 0,
+    run_credit: 1 << 20,
 };
 
 /// Runs `job` for each share; panics with the first complaint.

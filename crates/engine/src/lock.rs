@@ -10,9 +10,10 @@
 //! | site lists; a shard of retired arrays; a page of the directory, then its unused tables | themselves | a few instructions |
 //! | a shard of the sync table | the clocks of some sync objects | one join or copy |
 //! | a `Location` (tag in its first cell) | the accesses to 8 bytes | one check and update |
+//! | the runs of a page | themselves | one access to the page; the page's `Location` is locked before, by who makes or takes them |
 //! | a shard of the depot's states | which shared states there are | one look-up |
 //! | a state in the depot | itself | one check and update, or one copy |
-//! | slot allocation, a slot's occupants, the depot's free list | themselves | a few instructions |
+//! | slot allocation, a slot's occupants, the depot's free list and that of pages with runs | themselves | a few instructions |
 //!
 //! No lock is held while a race is reported, but for the bracket of an atomic operation, and for an array's `body`, shared, by
 //! SlimState: who is told may not present atomic operations, and not allocate or refine arrays; other threads' commits go on. A thread that is interrupted while it holds one (a signal) must not come

@@ -362,3 +362,48 @@ fn nobody_is_within_when_the_bias_has_ended() {
         other.join().unwrap();
     });
 }
+
+/// Ranges that cut the runs of a page in different places at the same time.
+#[test]
+fn ranges_meet_in_the_runs_of_a_page() {
+    detector(
+        FastTrack::default,
+        |world, me, races| write_elements(world, me, (0, 64), races),
+        [
+            |world, me, races| write_elements(world, me, (8, 24), races),
+            |world, me, races| {
+                write_elements(world, me, (32, 64), races);
+                write_elements(world, me, (16, 32), races);
+            },
+        ],
+        &[128..192],
+    );
+}
+
+/// A page is split while somebody is at work on its runs: nothing is lost on the way.
+#[test]
+fn a_page_with_runs_is_split() {
+    detector(
+        FastTrack::default,
+        |world, me, races| write_elements(world, me, (0, 64), races),
+        [
+            |world, me, races| write_elements(world, me, (0, 16), races),
+            |world, me, races| add(world, me, RmwOrder::Relaxed, races),
+        ],
+        &[8..16],
+    );
+}
+
+/// A page gets its runs from two threads at once.
+#[test]
+fn a_whole_page_gets_runs_once() {
+    detector(
+        FastTrack::default,
+        |world, me, races| write_elements(world, me, (0, 512), races),
+        [
+            |world, me, races| write_elements(world, me, (0, 100), races),
+            |world, me, races| write_elements(world, me, (50, 150), races),
+        ],
+        &[400..800],
+    );
+}

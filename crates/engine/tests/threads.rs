@@ -62,7 +62,7 @@ fn script(rng: &mut Rng, length: u64, wide: bool) -> Vec<Op> {
                     AccessKind::Read
                 };
                 let sizes: &[u32] = if wide {
-                    &[8, 4096]
+                    &[8, 800, 2400, 4096, 4096]
                 } else {
                     &[1, 2, 4, 8, 8, 12]
                 };
@@ -70,7 +70,7 @@ fn script(rng: &mut Rng, length: u64, wide: bool) -> Vec<Op> {
                 let word = rng.below(WORDS);
                 // A byte of every word belongs to each thread, so that not everything races.
                 let offset = if wide {
-                    4096 * rng.below(3)
+                    4096 * rng.below(3) + 400 * rng.below(8).saturating_sub(4)
                 } else {
                     8 * word + rng.below(8)
                 };
@@ -257,8 +257,9 @@ fn fasttrack_on_real_threads() {
 }
 
 #[test]
-fn whole_pages_on_real_threads() {
-    check(FastTrack::default, 1000, 10, true);
+fn pages_and_runs_on_real_threads() {
+    check(FastTrack::default, 500, 10, true);
+    check(|| FastTrack::default().with_runs(200), 500, 20, true);
 }
 
 #[test]
