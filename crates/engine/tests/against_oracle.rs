@@ -186,7 +186,10 @@ fn rows(seed: u64) -> Vec<Event> {
     let row = |number: u64| Addr(0x1_0000 + 8 * (length + 2) * number + offset(seed));
     let mut alive = [false; 3];
     // Few places to begin and end, so that runs are met again.
-    let places: Vec<u64> = (0..4).map(|_| rng.below(length)).chain([0, length]).collect();
+    let places: Vec<u64> = (0..4)
+        .map(|_| rng.below(length))
+        .chain([0, length])
+        .collect();
     let mut events: Vec<(u32, Op)> = (1..threads).map(|t| (0, Op::Fork(Tid(t)))).collect();
     for _ in 0..4 + rng.below(30) {
         let thread = rng.below(u64::from(threads)) as u32;

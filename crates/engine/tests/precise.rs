@@ -337,8 +337,9 @@ fn pages_are_split_once() {
     let none: engine::Sink<'_> = &mut |_: &Race| ();
     detector.range(&mut me, AccessKind::Write, elements, Site(1), none);
     let split = |detector: &FastTrack| detector.shadow().split_location(elements.base).is_some();
-    for word in 0..512 {
-        assert!(word != 10 || !split(&detector));
+    for step in 0..512 {
+        assert!(step != 10 || !split(&detector));
+        let word = step * 71 % 512;
         let access = Access {
             kind: AccessKind::Read,
             addr: Addr(0x10_000 + 8 * word),
@@ -350,12 +351,50 @@ fn pages_are_split_once() {
     assert!(split(&detector));
     let count = |rule| me.counts.get(rule);
     assert_eq!(
-        [
-            RuleName::WholePage,
-            RuleName::RunPage,
-            RuleName::PageSplit
-        ]
-        .map(count),
+        [RuleName::WholePage, RuleName::RunPage, RuleName::PageSplit].map(count),
         [2, 1, 1]
     );
+}
+
+/// A grid that is swept in two colours keeps its runs: rows do not fall apart, however often they are swept.
+#[test]
+fn a_red_black_grid_keeps_its_runs() {
+    const ROW: u64 = 1500;
+    const ROWS: u64 = 8;
+    let detector = FastTrack::default();
+    let mut me = detector.root(Tid(0));
+    let mut sweep = |me: &mut _, kind, row: u64, (lo, hi, stride): (u64, u64, u64), site| {
+        let elements = event::Elements {
+            base: Addr(0x10_010 + row * (8 * ROW + 16)),
+            elem: 8,
+            lo,
+            hi,
+            stride,
+        };
+        detector.range(me, kind, elements, Site(site), &mut |_: &Race| ());
+    };
+    for row in 0..ROWS {
+        sweep(&mut me, AccessKind::Write, row, (0, ROW, 1), 1);
+    }
+    let split = |me: &<FastTrack as Detector>::Thread| me.counts.get(RuleName::RunSplit);
+    let mut before = 0;
+    for iteration in 0..100 {
+        if iteration == 10 {
+            before = split(&me);
+        }
+        for colour in 0..2 {
+            for row in 1..ROWS - 1 {
+                let from = 1 + (row + colour) % 2;
+                let range = |shift: u64| (from + shift - 1, ROW - 2 + shift, 2);
+                sweep(&mut me, AccessKind::Read, row - 1, range(1), 2);
+                sweep(&mut me, AccessKind::Read, row + 1, range(1), 3);
+                sweep(&mut me, AccessKind::Read, row, range(0), 4);
+                sweep(&mut me, AccessKind::Read, row, range(2), 5);
+                sweep(&mut me, AccessKind::Write, row, range(1), 6);
+            }
+            detector.sync(&mut me, SyncOp::Release(SyncId(1)), &mut |_| ());
+        }
+    }
+    assert_eq!(me.counts.get(RuleName::PageSplit), 0);
+    assert!(split(&me) - before < 100, "{} more", split(&me) - before);
 }

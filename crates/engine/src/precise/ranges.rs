@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 use event::{Addr, Elements};
 
 use super::{Shadow, Work, report_conflict};
-use crate::sync::HappensBefore;
 use crate::detector::{Race, Side, Sink};
 use crate::lock::Guard;
 use crate::shadow::{
-    Asked, Comb, Conflict, Extent, Form, Location, PAGE_BYTES, Page, Rule, RuleName, RunPage, Span, Sweeps, touch_cells, word_of, words,
+    Asked, Comb, Conflict, Extent, Form, Location, PAGE_BYTES, Page, Rule, RuleName, RunPage, Span,
+    Sweeps, Swept, touch_cells, word_of, words,
 };
+use crate::sync::HappensBefore;
 
 impl<'a, R: Rule> Work<'a, R> {
     /// An access to `len` bytes.
@@ -148,7 +149,11 @@ impl<'a, R: Rule> Work<'a, R> {
             count: (PAGE_BYTES / 8) as u16,
         };
         let found = core::mem::take(&mut self.thread.found);
-        self.report_all(base, found.into_iter().map(|conflict| (conflict, all)), races);
+        self.report_all(
+            base,
+            found.into_iter().map(|conflict| (conflict, all)),
+            races,
+        );
         true
     }
 
@@ -161,48 +166,51 @@ impl<'a, R: Rule> Work<'a, R> {
         races: Sink<'_>,
     ) -> bool {
         let depot = self.shadow.depot();
-        let mut found: Vec<(Conflict, Extent)> = Vec::new();
-        let (mut lanes, mut grown) = (0, 0);
+        let mut what = (&mut *self, Vec::<(Conflict, Extent)>::new());
+        let mut swept = Swept::default();
         for &sweep in sweeps.as_slice() {
-            let asked = Asked::new(self.kind, sweep.mask);
-            let swept = page.runs.sweep(depot, sweep, |lane, extent| {
-                let thread = &mut *self.thread;
-                let epoch = thread.clock.epoch();
-                if lane[0].gives(epoch, asked)
-                    || lane[1].gives(epoch, asked)
-                    || thread
-                        .memo
-                        .settles(lane[0], epoch, self.kind, sweep.mask)
-                        .is_some()
-                {
-                    return;
-                }
-                let Some(touch) = self.touch_of(lane[0].is_empty(), sweep.mask) else {
-                    return;
-                };
-                let thread = &mut *self.thread;
-                let (new, _) = touch_cells::<R>(
-                    *lane,
-                    depot,
-                    &mut thread.clock,
-                    self.order.slots(),
-                    &mut thread.memo,
-                    touch,
-                    &mut thread.found,
-                );
-                *lane = new;
-                if !thread.found.is_empty() {
-                    found.extend(thread.found.drain(..).map(|conflict| (conflict, extent)));
-                }
-            });
-            lanes += swept.lanes;
-            grown += swept.grown;
+            let asked = Asked::new(what.0.kind, sweep.mask);
+            swept += page.runs.sweep(
+                depot,
+                sweep,
+                &mut what,
+                |(work, _), lane| {
+                    // The same-epoch rules.
+                    let epoch = work.thread.clock.epoch();
+                    let memo = &work.thread.memo;
+                    lane[0].gives(epoch, asked)
+                        || lane[1].gives(epoch, asked)
+                        || memo
+                            .settles(lane[0], epoch, work.kind, sweep.mask)
+                            .is_some()
+                },
+                |(work, found), lane, extent| {
+                    let Some(touch) = work.touch_of(lane[0].is_empty(), sweep.mask) else {
+                        return;
+                    };
+                    let thread = &mut *work.thread;
+                    let (new, _) = touch_cells::<R>(
+                        *lane,
+                        depot,
+                        &mut thread.clock,
+                        work.order.slots(),
+                        &mut thread.memo,
+                        touch,
+                        &mut thread.found,
+                    );
+                    *lane = new;
+                    if !thread.found.is_empty() {
+                        found.extend(thread.found.drain(..).map(|conflict| (conflict, extent)));
+                    }
+                },
+            );
         }
-        let goes_on = page.spend(sweeps.words(), lanes);
+        let (_, found) = what;
+        let goes_on = page.spend(sweeps, swept);
         drop(page);
         let counts = &mut self.thread.counts;
-        counts.add_many(RuleName::Run, u64::from(lanes));
-        match grown {
+        counts.add_many(RuleName::Run, u64::from(swept.lanes));
+        match swept.grown {
             0 => {}
             1.. => counts.add(RuleName::RunSplit),
             _ => counts.add(RuleName::RunJoin),

@@ -26,6 +26,7 @@ pub use memory::Memory;
 pub use pages::{ADDRESSES, PAGE_BYTES, PAGE_WORDS, Page, Pages, word_of};
 pub use rule::{DjitRule, FastTrackRule, Rule};
 pub(crate) use run_pages::RunPage;
+pub(crate) use runs::Swept;
 pub use span::{Span, words};
 pub use stats::{Counts, RuleName};
 pub use sweep::{Comb, Extent, LONGEST_PERIOD, Sweep, Sweeps};

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::cell::Cell;
 use super::depot::Depot;
-use super::runs::Runs;
+use super::runs::{Runs, Swept};
 use super::sweep::Sweeps;
 use crate::grow::Grow;
 use crate::lock::{AtomicU32, Guard, Lock, Ordering};
@@ -20,34 +20,42 @@ pub(crate) struct RunPage {
     page: u64,
     /// Steps that runs saved, less those that they cost, since not too long ago.
     credit: i32,
+    /// Where single words were accessed last: the word after each.
+    next: [u16; 2],
     pub(crate) runs: Runs,
 }
 
-/// What a page with runs costs and saves, in steps of a page that is split: one for a word.
+/// What a page with runs costs and saves, in half steps of a page that is split: two for a word.
 ///
 /// Both ways are right, so this is about time only: a page is split when it would have been better to have split it before, but not because of a few
-/// single words among long ranges.
+/// single words among long ranges, nor because somebody goes through it once word by word.
 mod price {
     /// An access to a page with runs, however large …
-    pub(super) const VISIT: i32 = 5;
+    pub(super) const VISIT: i32 = 10;
     /// … and more for each lane that it touches.
-    pub(super) const LANE: i32 = 3;
-    /// An access to one word: beyond that, what the inlined test would have saved.
-    pub(super) const WORD: i32 = 16;
-    /// No page has more to spend than this, whatever it was used for in the past.
+    pub(super) const LANE: i32 = 6;
+    /// An access to the word after another one that was accessed of late …
+    pub(super) const NEXT: i32 = 2;
+    /// … one to any other word, where a test that is inlined might have answered …
+    pub(super) const WORD: i32 = 32;
+    /// … and one that makes a run of its own.
+    pub(super) const ALONE: i32 = 64;
+    /// No page has more to spend than this, whatever it was used for in the past. A page that was whole starts with it.
     pub(super) const MOST: i32 = 2048;
-    /// A page that was whole starts with this.
-    pub(super) const WHOLE: i32 = 256;
     /// More lanes take more memory than words do.
     pub(super) const LANES: usize = 512;
 }
 
-/// What is saved if an access touches so many lanes of runs.
-fn saved(words: u32, lanes: u32) -> i32 {
-    if words == 1 {
-        -price::WORD
+/// What is saved by an access to so many words.
+fn saved(words: u32, swept: Swept, next: bool) -> i32 {
+    if words > 1 {
+        2 * words as i32 - price::VISIT - price::LANE * swept.lanes as i32
+    } else if next {
+        -price::NEXT
+    } else if swept.grown > 0 {
+        -price::ALONE
     } else {
-        words as i32 - price::VISIT - price::LANE * lanes as i32
+        -price::WORD
     }
 }
 
@@ -59,17 +67,31 @@ impl RunPage {
 
     /// Makes the bytes of `sweeps` fresh. Returns whether to go on with runs.
     pub(crate) fn clear(&mut self, depot: &Depot, sweeps: &Sweeps) -> bool {
-        let mut lanes = 0;
+        let mut swept = Swept::default();
         for &sweep in sweeps.as_slice() {
-            lanes += self.runs.clear(depot, sweep).lanes;
+            swept += self.runs.clear(depot, sweep);
         }
-        self.spend(sweeps.words(), lanes)
+        self.spend(sweeps, swept)
     }
 
-    /// An access to `words` touched `lanes`. Returns whether to go on with runs.
-    pub(crate) fn spend(&mut self, words: u32, lanes: u32) -> bool {
-        self.credit = (self.credit + saved(words, lanes)).min(price::MOST);
+    /// There was such an access. Returns whether to go on with runs.
+    pub(crate) fn spend(&mut self, sweeps: &Sweeps, swept: Swept) -> bool {
+        let words = sweeps.words();
+        let next = words == 1 && self.is_next(sweeps.first());
+        self.credit = (self.credit + saved(words, swept, next)).min(price::MOST);
         self.credit >= 0 && self.runs.lanes() <= price::LANES
+    }
+
+    /// Is a word next to one of the last two? Loops over two rows of one page are no rarity.
+    fn is_next(&mut self, word: u16) -> bool {
+        let [last, before] = self.next;
+        let (next, other) = if word == last {
+            (true, before)
+        } else {
+            (word == before, last)
+        };
+        self.next = [word + 1, other];
+        next
     }
 }
 
@@ -96,11 +118,12 @@ impl RunPages {
 
     /// Should a page that is whole, touched or not, get runs for that access?
     pub(super) fn pays(&self, touched: bool, sweeps: &Sweeps) -> bool {
-        self.credit(touched) + saved(sweeps.words(), 1) >= 0
+        let alone = Swept { lanes: 1, grown: 1 };
+        self.credit(touched) + saved(sweeps.words(), alone, false) >= 0
     }
 
     fn credit(&self, touched: bool) -> i32 {
-        self.credit + if touched { price::WHOLE } else { 0 }
+        self.credit + if touched { price::MOST } else { 0 }
     }
 
     /// An entry for `page`, whose words all have the history of `cells`: which may be copied.
@@ -114,6 +137,7 @@ impl RunPages {
         *self.entries.get(index).lock() = RunPage {
             page: page + 1,
             credit: self.credit(cells[0] != Cell::EMPTY),
+            next: [0; 2],
             runs: Runs::new(cells),
         };
         index

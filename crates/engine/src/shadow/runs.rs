@@ -55,6 +55,13 @@ pub(crate) struct Swept {
     pub(crate) grown: i32,
 }
 
+impl core::ops::AddAssign for Swept {
+    fn add_assign(&mut self, more: Swept) {
+        self.lanes += more.lanes;
+        self.grown += more.grown;
+    }
+}
+
 /// A part of a run that is made a run of its own: where it ends, and its period.
 type Piece = (u16, u16);
 
@@ -149,61 +156,91 @@ impl Runs {
         self.runs.partition_point(|run| run.end <= word)
     }
 
-    /// Calls `f` with each lane that has words of `sweep`, and what words these are. `f` may change the lane.
-    pub(crate) fn sweep(
+    /// Calls `f` with each lane that has words of `sweep`, and what words these are. `f` may change the lane. Lanes that are `done` may be left
+    /// out, so that runs need not be cut for nothing. Both are told `what` it is about.
+    pub(crate) fn sweep<T>(
         &mut self,
         depot: &Depot,
         sweep: Sweep,
-        mut f: impl FnMut(&mut Lane, Extent),
+        what: &mut T,
+        done: impl Fn(&T, Lane) -> bool,
+        mut f: impl FnMut(&mut T, &mut Lane, Extent),
     ) -> Swept {
-        let before = self.runs.len() as i32;
-        let lanes = self.lanes.len();
-        let from = self.find(sweep.first);
-        let mut run = self.cut(depot, from, sweep.first);
-        // Runs behind all that is touched or cut.
-        let mut behind = None;
+        let before = self.runs.len();
         let mut swept = Swept::default();
-        let mut changed = false;
+        let mut run = self.find(sweep.first);
+        // The first run that is not what it was, and how many are behind the last one.
+        let mut changed = None;
         while run < self.runs.len() && self.start(run) <= sweep.last {
-            let start = self.start(run);
-            if self.runs[run].end > sweep.last + 1 {
-                behind = Some(self.runs.len() - run - 1);
-                self.cut(depot, run, sweep.last + 1);
-            }
-            let end = self.runs[run].end;
-            let period = self.period(run);
-            if end - start > 1 && !period.is_multiple_of(sweep.period) {
-                self.refine(depot, run, sweep.period);
+            if let Some(lanes) = self.is_done(run, sweep, |lane| done(what, lane)) {
+                swept.lanes += lanes;
+                run += 1;
                 continue;
             }
-            let lanes = self.first_lane(run);
-            for word in start..start + period {
-                if (word - sweep.first % sweep.period).is_multiple_of(sweep.period) {
-                    let lane = &mut self.lanes[lanes + usize::from(word % period)];
-                    let old = *lane;
-                    let extent = Extent {
-                        first: word,
-                        step: period,
-                        count: (end - word).div_ceil(period),
-                    };
-                    f(lane, extent);
-                    changed |= *lane != old;
-                    swept.lanes += 1;
-                }
+            let behind = self.runs.len() - run - 1;
+            changed = Some((changed.map_or(run, |(from, _)| from), behind));
+            if self.start(run) < sweep.first {
+                run = self.cut(depot, run, sweep.first);
             }
-            run += 1;
+            if self.runs[run].end > sweep.last + 1 {
+                self.cut(depot, run, sweep.last + 1);
+            }
+            while run < self.runs.len() - behind && self.start(run) <= sweep.last {
+                let (start, period) = (self.start(run), self.period(run));
+                let end = self.runs[run].end;
+                if end - start > 1 && !period.is_multiple_of(sweep.period) {
+                    self.refine(depot, run, sweep.period);
+                    continue;
+                }
+                let lanes = self.first_lane(run);
+                for word in start..start + period {
+                    if sweep.has(word) {
+                        let lane = &mut self.lanes[lanes + usize::from(word % period)];
+                        let extent = Extent {
+                            first: word,
+                            step: period,
+                            count: (end - word).div_ceil(period),
+                        };
+                        f(what, lane, extent);
+                        swept.lanes += 1;
+                    }
+                }
+                run += 1;
+            }
         }
-        if changed || (self.runs.len() as i32, self.lanes.len()) != (before, lanes) {
-            let behind = behind.unwrap_or(self.runs.len() - run);
+        if let Some((from, behind)) = changed {
             self.join(depot, from, self.runs.len() - behind + 1);
         }
-        swept.grown = self.runs.len() as i32 - before;
+        swept.grown = self.runs.len() as i32 - before as i32;
         swept
+    }
+
+    /// Are all lanes of a run that have words of `sweep` done? How many these are.
+    #[inline]
+    fn is_done(&self, run: usize, sweep: Sweep, done: impl Fn(Lane) -> bool) -> Option<u32> {
+        let (first, period) = (self.first_lane(run), self.period(run));
+        if period == 1 {
+            return done(self.lanes[first]).then_some(1);
+        }
+        let start = self.start(run).max(sweep.first);
+        let end = self.runs[run].end.min(sweep.last + 1);
+        let mut lanes = 0;
+        // The lanes come again after as many words as both periods have in common, which may be more than there are.
+        for word in start..end.min(start + period * sweep.period) {
+            if sweep.has(word) {
+                if !done(self.lanes[first + usize::from(word % period)]) {
+                    return None;
+                }
+                lanes += 1;
+            }
+        }
+        Some(lanes.min(u32::from(period)))
     }
 
     /// Makes the bytes of `sweep` fresh.
     pub(super) fn clear(&mut self, depot: &Depot, sweep: Sweep) -> Swept {
-        self.sweep(depot, sweep, |lane, _| {
+        let untouched = |_: &(), lane: Lane| lane[0] == Cell::EMPTY;
+        self.sweep(depot, sweep, &mut (), untouched, |(), lane, _| {
             let (new, overwritten) = clear_cells(depot, *lane, sweep.mask);
             debug_assert!(overwritten == 0, "no atomic access is to a run");
             *lane = new;
@@ -288,9 +325,7 @@ impl Runs {
             start = end;
         }
         let more = lanes.len() as u16 - period;
-        let old = self
-            .lanes
-            .splice(first..first + usize::from(period), lanes);
+        let old = self.lanes.splice(first..first + usize::from(period), lanes);
         old.for_each(|lane| discard(depot, lane));
         let after = run + runs.len();
         drop(self.runs.splice(run..=run, runs));
@@ -421,6 +456,7 @@ mod tests {
     use crate::clock::{Slot, Time};
     use crate::random::Random;
     use crate::shadow::Epoch;
+    use alloc::collections::BTreeSet;
     use event::AccessKind;
 
     fn check(runs: &Runs, words: &[Lane]) {
@@ -486,21 +522,31 @@ mod tests {
                         }
                     }
                 };
-                let mut seen = 0;
-                runs.sweep(&depot, sweep, |lane, extent| {
-                    let old = *lane;
-                    *lane = step(old);
-                    discard(&depot, old);
-                    for i in 0..extent.count {
-                        let word = extent.first + i * extent.step;
-                        assert!(sweep.words().any(|w| w == usize::from(word)));
-                        let model = &mut words[usize::from(word)];
-                        assert!(same(*model, old));
-                        *model = *lane;
-                        seen += 1;
-                    }
-                });
-                assert_eq!(seen, sweep.len());
+                let mut seen = BTreeSet::new();
+                let is_done = |lane: Lane| new == 1 && lane == [cell(1), Cell::EMPTY];
+                runs.sweep(
+                    &depot,
+                    sweep,
+                    &mut (),
+                    |(), lane| is_done(lane),
+                    |(), lane, extent| {
+                        let old = *lane;
+                        *lane = step(old);
+                        discard(&depot, old);
+                        for i in 0..extent.count {
+                            let word = extent.first + i * extent.step;
+                            assert!(sweep.words().any(|w| w == usize::from(word)));
+                            let model = &mut words[usize::from(word)];
+                            assert!(same(*model, old));
+                            *model = *lane;
+                            assert!(seen.insert(usize::from(word)));
+                        }
+                    },
+                );
+                for word in sweep.words() {
+                    // What is left out is as it would be.
+                    assert!(seen.contains(&word) || is_done(words[word]));
+                }
                 check(&runs, &words);
                 most = most.max(runs.runs.len());
             }
@@ -530,9 +576,15 @@ mod tests {
                 period: 2,
                 mask: 0xFF,
             };
-            runs.sweep(&depot, sweep, |lane, _| {
-                *lane = [Cell::new(epoch, AccessKind::Write, 0xFF, 0), Cell::EMPTY];
-            });
+            runs.sweep(
+                &depot,
+                sweep,
+                &mut (),
+                |(), _| false,
+                |(), lane, _| {
+                    *lane = [Cell::new(epoch, AccessKind::Write, 0xFF, 0), Cell::EMPTY];
+                },
+            );
             assert!(runs.runs.len() <= 5 && runs.lanes() <= 6, "{runs:?}");
         }
     }

@@ -46,6 +46,12 @@ impl Sweep {
             && self.mask == 0xFF
     }
 
+    /// Is a word that is not before the first one and not after the last one of them?
+    #[inline]
+    pub(super) const fn has(self, word: u16) -> bool {
+        self.period == 1 || (word - self.first).is_multiple_of(self.period)
+    }
+
     /// Their numbers.
     #[inline]
     pub fn words(self) -> impl Iterator<Item = usize> {
@@ -126,6 +132,11 @@ impl Sweeps {
         self.len == 1 && self.all[0].is_whole()
     }
 
+    /// The first word.
+    pub fn first(&self) -> u16 {
+        self.all[0].first
+    }
+
     /// How many words.
     pub fn words(&self) -> u32 {
         self.as_slice().iter().map(|sweep| sweep.len()).sum()
@@ -150,7 +161,10 @@ impl Comb {
     pub fn of(elements: Elements) -> Option<Comb> {
         let elem = u64::from(elements.elem.max(1));
         let step = elem.checked_mul(elements.stride)?;
-        let start = elements.base.0.checked_add(elements.lo.checked_mul(elem)?)?;
+        let start = elements
+            .base
+            .0
+            .checked_add(elements.lo.checked_mul(elem)?)?;
         let fits = elem <= 8 && start % 8 + elem <= 8;
         let near = (8..=8 * LONGEST_PERIOD as u64).contains(&step) && step.is_multiple_of(8);
         (fits && near).then(|| Comb {
