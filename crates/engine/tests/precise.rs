@@ -363,7 +363,7 @@ fn a_red_black_grid_keeps_its_runs() {
     const ROWS: u64 = 8;
     let detector = FastTrack::default();
     let mut me = detector.root(Tid(0));
-    let mut sweep = |me: &mut _, kind, row: u64, (lo, hi, stride): (u64, u64, u64), site| {
+    let sweep = |me: &mut _, kind, row: u64, (lo, hi, stride): (u64, u64, u64), site| {
         let elements = event::Elements {
             base: Addr(0x10_010 + row * (8 * ROW + 16)),
             elem: 8,

@@ -90,8 +90,9 @@ impl<'a, R: Rule> Work<'a, R> {
             match memory.form(base, whole) {
                 None => {}
                 Some(Form::Whole(whole)) if sweeps.is_whole() => {
-                    if self.whole(whole, base, races) {
-                        return;
+                    match self.whole(whole, base, races) {
+                        true => return,
+                        false => {}
                     }
                 }
                 Some(Form::Whole(whole)) if memory.pays(whole, sweeps) => {
@@ -291,8 +292,9 @@ impl<R: Rule> Shadow<R> {
             match memory.form(span.addr, whole) {
                 None => {}
                 Some(Form::Whole(whole)) if sweeps.is_whole() => {
-                    if whole.clear_whole(self.depot()) {
-                        return None;
+                    match whole.clear_whole(self.depot()) {
+                        true => return None,
+                        false => {}
                     }
                 }
                 Some(Form::Whole(_)) => memory.divide(span.addr),

@@ -34,7 +34,7 @@ pub struct Extent {
 
 impl Sweep {
     /// How many words.
-    pub const fn len(self) -> u32 {
+    pub const fn count(self) -> u32 {
         ((self.last - self.first) / self.period) as u32 + 1
     }
 
@@ -139,7 +139,7 @@ impl Sweeps {
 
     /// How many words.
     pub fn words(&self) -> u32 {
-        self.as_slice().iter().map(|sweep| sweep.len()).sum()
+        self.as_slice().iter().map(|sweep| sweep.count()).sum()
     }
 }
 
