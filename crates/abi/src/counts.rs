@@ -62,7 +62,9 @@ impl Counter {
             None => (true, function.strip_prefix("__footrace_write")?),
         };
         let both = match rest {
-            "1" | "2" | "4" | "8" | "16" => [Counter::ReadChecks, Counter::WriteChecks],
+            "1" | "2" | "4" | "8" | "16" | "24" | "32" => {
+                [Counter::ReadChecks, Counter::WriteChecks]
+            }
             "_range" => [Counter::ReadRanges, Counter::WriteRanges],
             "_strided" => [Counter::ReadStrided, Counter::WriteStrided],
             "_masked" => [Counter::ReadMasked, Counter::WriteMasked],

@@ -80,9 +80,9 @@ pub const NOTE_NAME: &str = "Footrace";
 /// The type of that note.
 pub const NOTE_TYPE: u32 = 1;
 
-/// Sizes that have an entry point of their own. Others, and accesses that may straddle an aligned
-/// 8-byte word, use the range functions.
-pub const SIZES: [u32; 5] = [1, 2, 4, 8, 16];
+/// Sizes that have an entry point of their own: within a word of 8 bytes, or two to four whole ones. Others, and accesses that
+/// may straddle words, use the range functions.
+pub const SIZES: [u32; 7] = [1, 2, 4, 8, 16, 24, 32];
 
 /// A type in a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,17 +151,21 @@ use Type::{I32, I64, Ptr};
 
 /// Every function instrumented code may call.
 pub const FUNCTIONS: &[Function] = &[
-    // Accesses within one aligned 8-byte word (16: two words, 16-byte aligned).
+    // Accesses within one aligned 8-byte word, or to two, three or four of them.
     hot("__footrace_read1", &[Ptr]),
     hot("__footrace_read2", &[Ptr]),
     hot("__footrace_read4", &[Ptr]),
     hot("__footrace_read8", &[Ptr]),
     hot("__footrace_read16", &[Ptr]),
+    hot("__footrace_read24", &[Ptr]),
+    hot("__footrace_read32", &[Ptr]),
     hot("__footrace_write1", &[Ptr]),
     hot("__footrace_write2", &[Ptr]),
     hot("__footrace_write4", &[Ptr]),
     hot("__footrace_write8", &[Ptr]),
     hot("__footrace_write16", &[Ptr]),
+    hot("__footrace_write24", &[Ptr]),
+    hot("__footrace_write32", &[Ptr]),
     // Any address, any number of bytes (also 0).
     hot("__footrace_read_range", &[Ptr, I64]),
     hot("__footrace_write_range", &[Ptr, I64]),

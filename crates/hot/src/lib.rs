@@ -53,6 +53,25 @@ fn is_redundant(block: &Block, address: usize, asked: Asked) -> bool {
     location.gives(epoch, asked)
 }
 
+/// The same for `words` words, whole ones: one look for the page. If they are in two pages, no.
+#[inline(always)]
+fn are_redundant(block: &Block, address: usize, words: usize, asked: Asked) -> bool {
+    let page = address >> PAGE_SHIFT;
+    let entry = &block.cache[page % CACHE];
+    let (known, cells) = (load(&entry.page), load(&entry.cells));
+    let first = (address >> 3) % PAGE_WORDS;
+    if known != page || first + words > PAGE_WORDS {
+        return false;
+    }
+    let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
+    (first..first + words).all(|word| {
+        let cells = (cells as *const Location).wrapping_add(word);
+        // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
+        let location = unsafe { &*cells };
+        location.gives(epoch, asked)
+    })
+}
+
 #[inline(always)]
 fn load(cell: &AtomicUsize) -> usize {
     cell.load(Ordering::Relaxed)
@@ -62,9 +81,9 @@ fn load(cell: &AtomicUsize) -> usize {
 fn check(address: *const u8, kind: AccessKind, size: u32) -> bool {
     let block = block();
     let address = address as usize;
-    if size == 16 {
+    if size > 8 {
         let asked = Asked::new(kind, 0xFF);
-        return is_redundant(block, address, asked) && is_redundant(block, address + 8, asked);
+        return are_redundant(block, address, size as usize / 8, asked);
     }
     is_redundant(block, address, Asked::within(kind, address, size))
 }
@@ -146,6 +165,8 @@ checks! {
     4 __footrace_read4 __footrace_read4_slow __footrace_write4 __footrace_write4_slow;
     8 __footrace_read8 __footrace_read8_slow __footrace_write8 __footrace_write8_slow;
     16 __footrace_read16 __footrace_read16_slow __footrace_write16 __footrace_write16_slow;
+    24 __footrace_read24 __footrace_read24_slow __footrace_write24 __footrace_write24_slow;
+    32 __footrace_read32 __footrace_read32_slow __footrace_write32 __footrace_write32_slow;
 }
 
 /// The quick test of a range is a function of the module, not inlined ([`abi::QUICK`]): a range is checked where a loop was, and a call costs less than

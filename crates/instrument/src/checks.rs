@@ -21,6 +21,9 @@ pub(crate) struct Checks {
 /// `memory(inaccessiblemem: readwrite)`: a check touches the runtime's memory, none of the program's.
 const INACCESSIBLE_MEMORY: u64 = 0b1100;
 
+/// What a location of the shadow stands for.
+const WORD: u64 = 8;
+
 /// Lanes one masked check can name.
 const MASK_LANES: u64 = 64;
 
@@ -437,9 +440,9 @@ fn is_plain(name: &str) -> bool {
     name.starts_with("__footrace_read") || name.starts_with("__footrace_write")
 }
 
-/// The check with a size of its own, if the access cannot straddle an aligned word of 8 bytes.
+/// The check with a size of its own, if the access is within an aligned word of 8 bytes or takes whole ones.
 fn sized(kind: Kind, size: u64, align: u64) -> Option<&'static str> {
-    if !abi::SIZES.iter().any(|known| u64::from(*known) == size) || align < size {
+    if !abi::SIZES.iter().any(|known| u64::from(*known) == size) || align < size.min(WORD) {
         return None;
     }
     let prefix = match kind {

@@ -28,11 +28,15 @@ null! {
     __footrace_read4(Pointer);
     __footrace_read8(Pointer);
     __footrace_read16(Pointer);
+    __footrace_read24(Pointer);
+    __footrace_read32(Pointer);
     __footrace_write1(Pointer);
     __footrace_write2(Pointer);
     __footrace_write4(Pointer);
     __footrace_write8(Pointer);
     __footrace_write16(Pointer);
+    __footrace_write24(Pointer);
+    __footrace_write32(Pointer);
     __footrace_read_range(Pointer, u64);
     __footrace_write_range(Pointer, u64);
     __footrace_read_strided(Pointer, u32, u64, u64);

@@ -188,10 +188,20 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     }
 }
 
+/// Checks an access within one word, or to two to four whole ones.
+#[inline(always)]
+fn sized(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
+    if size <= 8 || size == 16 && address as usize % 16 == 0 {
+        word(kind, address, size, pc);
+    } else {
+        range(kind, address, size as usize, pc);
+    }
+}
+
 macro_rules! words {
     ($($name:ident $slow:ident $inner:ident $kind:ident $size:literal;)*) => {$(
         extern "C" fn $inner(address: *const u8, pc: usize) {
-            word(AccessKind::$kind, address, $size, pc);
+            sized(AccessKind::$kind, address, $size, pc);
         }
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(address: *const u8) {
@@ -207,11 +217,15 @@ words! {
     __footrace_read4 __footrace_read4_slow read4 Read 4;
     __footrace_read8 __footrace_read8_slow read8 Read 8;
     __footrace_read16 __footrace_read16_slow read16 Read 16;
+    __footrace_read24 __footrace_read24_slow read24 Read 24;
+    __footrace_read32 __footrace_read32_slow read32 Read 32;
     __footrace_write1 __footrace_write1_slow write1 Write 1;
     __footrace_write2 __footrace_write2_slow write2 Write 2;
     __footrace_write4 __footrace_write4_slow write4 Write 4;
     __footrace_write8 __footrace_write8_slow write8 Write 8;
     __footrace_write16 __footrace_write16_slow write16 Write 16;
+    __footrace_write24 __footrace_write24_slow write24 Write 24;
+    __footrace_write32 __footrace_write32_slow write32 Write 32;
 }
 
 macro_rules! ranges {

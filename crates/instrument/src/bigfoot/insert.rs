@@ -9,8 +9,8 @@ use placement::ir::{self, AccessId, BlockId, Check, Path, Point};
 use placement::{Lin, Placement};
 use std::collections::HashMap;
 
-/// A range of at most so many locations, known before the program runs, is checked one by one: each
-/// has a quick path of its own.
+/// A range of at most so many locations, known before the program runs, has a check of its own if they are words,
+/// and is checked one by one otherwise: both have quick paths.
 const ONE_BY_ONE: i64 = 4;
 
 /// A loop that may not end commits its checks in its first round and then in each one of so many.
@@ -163,8 +163,11 @@ impl Inserter<'_> {
             } else {
                 (distance - 1) / stride + 1
             };
-            if count <= ONE_BY_ONE {
-                let align = self.alignment(size, sources);
+            let align = self.alignment(size, sources);
+            if stride == size && align >= 8 && count > 1 && count <= ONE_BY_ONE {
+                let bytes = u64::try_from(count * stride).unwrap_or(0);
+                self.checks.bytes(kind, start, bytes, align, self.stats);
+            } else if count <= ONE_BY_ONE {
                 for index in 0..count {
                     let at = self.constant(index * stride);
                     let at = self.checks.builder().offset(start, at);
