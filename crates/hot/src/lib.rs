@@ -64,12 +64,18 @@ fn are_redundant(block: &Block, address: usize, words: usize, asked: Asked) -> b
         return false;
     }
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
-    (first..first + words).all(|word| {
+    let mut word = first;
+    loop {
         let cells = (cells as *const Location).wrapping_add(word);
         // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
-        let location = unsafe { &*cells };
-        location.gives(epoch, asked)
-    })
+        if !unsafe { &*cells }.gives(epoch, asked) {
+            return false;
+        }
+        word += 1;
+        if word == first + words {
+            return true;
+        }
+    }
 }
 
 #[inline(always)]

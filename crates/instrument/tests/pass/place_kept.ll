@@ -4,11 +4,9 @@
 ; NEVER volatile
 ; NEVER footrace.kept
 ; EXPECT define i64 @last
-; EXPECT call void @__footrace_read8(ptr
-; EXPECT call void @__footrace_read8(ptr
-; EXPECT call void @__footrace_read8(ptr
+; EXPECT call void @__footrace_read24(ptr
 ; EXPECT ret i64
-; STAT 3 read checks
+; STAT 1 read checks
 ; STAT 3 accesses placed
 ; STAT 1 checks of several accesses
 ; STAT 1 functions analysed

@@ -7,8 +7,7 @@
 ; EXPECT ret void
 ; EXPECT define void @fields
 ; EXPECT %b = load
-; EXPECT call void @__footrace_read8(ptr
-; EXPECT call void @__footrace_read8(ptr
+; EXPECT call void @__footrace_read16(ptr
 ; EXPECT define void @acquire
 ; EXPECT store i32 1
 ; EXPECT call void @__footrace_write4(ptr %p)
@@ -30,7 +29,7 @@
 ; COUNT 3 call void @__footrace_write4
 ; COUNT 1 call void @__footrace_read4
 ; STAT 3 write checks
-; STAT 3 read checks
+; STAT 2 read checks
 ; STAT 1 read range checks
 ; STAT 1 write range checks
 ; STAT 2 atomic operations

@@ -12,8 +12,7 @@
 ; EXPECT load ptr, ptr %slice
 ; EXPECT br i1 %last,
 ; EXPECT call void @__footrace_read_range(ptr
-; EXPECT call void @__footrace_read8(ptr
-; EXPECT call void @__footrace_read8(ptr
+; EXPECT call void @__footrace_read16(ptr
 ; EXPECT panic:
 ; EXPECT call void @__footrace_read_range(ptr %slice
 ; EXPECT call void @__footrace_read_range(ptr
@@ -23,7 +22,7 @@
 ; EXPECT phi i64
 ; EXPECT load ptr, ptr %slice
 ; COUNT 2 !footrace.silent
-; STAT 6 read checks
+; STAT 5 read checks
 ; STAT 3 read range checks
 ; STAT 1 write range checks
 ; STAT 6 accesses placed

@@ -21,11 +21,11 @@
 ; EXPECT call void @__footrace_read_range(ptr %p, i64 2)
 ; EXPECT call void @__footrace_read_range(ptr %p, i64 4)
 ; EXPECT call void @__footrace_write_range(ptr %p, i64 8)
-; EXPECT call void @__footrace_write_range(ptr %p, i64 16)
+; EXPECT call void @__footrace_write16(ptr %p)
 ; STAT 8 read checks
-; STAT 2 write checks
+; STAT 3 write checks
 ; STAT 3 read range checks
-; STAT 3 write range checks
+; STAT 2 write range checks
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 
 define void @reads(ptr %p) {

@@ -1,11 +1,10 @@
 ; RUN early
 ; EXPECT call void @__footrace_read16(ptr %p)
-; EXPECT call void @__footrace_read_range(ptr %p, i64 32)
+; EXPECT call void @__footrace_read32(ptr %p)
 ; EXPECT call void @__footrace_write_range(ptr %q, i64 64)
 ; EXPECT call void @__footrace_write_range(ptr %q, i64 12)
 ; EXPECT call void @__footrace_write8(ptr %q)
-; STAT 1 read checks
-; STAT 1 read range checks
+; STAT 2 read checks
 ; STAT 1 write checks
 ; STAT 2 write range checks
 define void @f(ptr %p, ptr %q, <16 x i32> %v, <3 x i32> %w) {
