@@ -25,6 +25,8 @@
 //! - SSA makes [ASSIGN] and [RENAME] properties of values instead of history.
 //! - Loops that may not end do not hold back checks for ever: they commit them every now and then
 //!   ([`ir::Instr::Commit`]) and promise nothing to what precedes them. Calls that may not return are deadlines.
+//! - What stays in place in a loop that may be left before it is reached was accessed *if there was a round* ([`ir::ONCE`]);
+//!   the paper checks it in each round.
 //! - Exceptions are edges, or deadlines where nothing handles them.
 //! - Alias facts and one-way proxies, which are not address-precise, are off unless asked for.
 //!
