@@ -181,6 +181,16 @@ fn draw(text: &mut String, panel: &Panel, (left, top): (f64, f64), names: &[&str
             path.join(" "),
             escape(&line.name)
         );
+        // Dots show where was measured, and a line that ended at its first point.
+        for point in &path {
+            let Some((at, value)) = point.split_once(',') else {
+                continue;
+            };
+            let _ = writeln!(
+                text,
+                r#"<circle cx="{at}" cy="{value}" r="2" fill="{colour}"/>"#
+            );
+        }
     }
 }
 
