@@ -163,10 +163,10 @@ impl Program {
     pub(crate) fn size_of(&self, megabytes: u64) -> Option<String> {
         let bytes = megabytes * 1_000_000;
         let size = match self.short.as_str() {
-            // Text, cipher, and text again.
-            "crypt" => bytes / 3,
+            // Text, cipher, and text again. Threads have equal shares, as with the sizes that the programs come with.
+            "crypt" => bytes / 3 / 1024 * 1024,
             // Five entries of 16 bytes and two numbers a row.
-            "sparse" => bytes / 96,
+            "sparse" => bytes / 96 / 64 * 64,
             "sor" | "lufact" => (bytes / 8).isqrt(),
             // A path has 1000 numbers.
             "montecarlo" => bytes / 8000,
