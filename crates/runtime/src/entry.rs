@@ -191,7 +191,7 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
 /// Checks an access within one word, or to two to four whole ones.
 #[inline(always)]
 fn sized(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
-    if size <= 8 || size == 16 && address as usize % 16 == 0 {
+    if size <= 8 || size == 16 && (address as usize).is_multiple_of(16) {
         word(kind, address, size, pc);
     } else {
         range(kind, address, size as usize, pc);
