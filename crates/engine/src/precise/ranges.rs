@@ -90,9 +90,9 @@ impl<'a, R: Rule> Work<'a, R> {
             match memory.form(base, whole) {
                 None => {}
                 Some(Form::Whole(whole)) if sweeps.is_whole() => {
-                    match self.whole(whole, base, races) {
-                        true => return,
-                        false => {}
+                    let done = self.whole(whole, base, races);
+                    if done {
+                        return;
                     }
                 }
                 Some(Form::Whole(whole)) if memory.pays(whole, sweeps) => {
@@ -292,9 +292,9 @@ impl<R: Rule> Shadow<R> {
             match memory.form(span.addr, whole) {
                 None => {}
                 Some(Form::Whole(whole)) if sweeps.is_whole() => {
-                    match whole.clear_whole(self.depot()) {
-                        true => return None,
-                        false => {}
+                    let done = whole.clear_whole(self.depot());
+                    if done {
+                        return None;
                     }
                 }
                 Some(Form::Whole(_)) => memory.divide(span.addr),

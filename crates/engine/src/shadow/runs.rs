@@ -474,7 +474,7 @@ mod tests {
 
     fn random_sweep(random: &mut Random) -> Sweep {
         // Few places to begin and end at, so that runs are met again; and all others.
-        let mut place = |random: &mut Random| match random.up_to(3) {
+        let place = |random: &mut Random| match random.up_to(3) {
             0 => random.up_to(511) as u16,
             1 => random.up_to(1) as u16 * 511,
             _ => random.up_to(7) as u16 * 64 + random.up_to(1) as u16,
