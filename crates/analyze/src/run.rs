@@ -221,7 +221,7 @@ fn accesses_of(event: &Event) -> u64 {
 
 /// Is this one of the rules that check a location?
 fn is_check(rule: &str) -> bool {
-    rule == "Run"
+    ["Run", "RunSameEpoch"].contains(&rule)
         || ["Read", "Write", "Atomic", "WholePage"]
             .iter()
             .any(|start| rule.starts_with(start))

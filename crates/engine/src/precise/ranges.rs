@@ -6,9 +6,8 @@ use event::{Addr, Elements};
 
 use super::{Shadow, Work, report_conflict};
 use crate::detector::{Race, Side, Sink};
-use crate::lock::Guard;
 use crate::shadow::{
-    Asked, Comb, Conflict, Extent, Form, Location, PAGE_BYTES, Page, Rule, RuleName, RunPage, Span,
+    Asked, Comb, Conflict, Extent, Form, Location, Locked, PAGE_BYTES, Page, Rule, RuleName, Span,
     Sweeps, Swept, touch_cells, word_of, words,
 };
 use crate::sync::HappensBefore;
@@ -87,6 +86,10 @@ impl<'a, R: Rule> Work<'a, R> {
             let Some(whole) = memory.whole(base) else {
                 return;
             };
+            let epoch = self.thread.clock.epoch();
+            if memory.is_repeated(whole, epoch, self.kind, sweeps) {
+                return self.thread.counts.add(RuleName::RunSameEpoch);
+            }
             match memory.form(base, whole) {
                 None => {}
                 Some(Form::Whole(whole)) if sweeps.is_whole() => {
@@ -159,19 +162,14 @@ impl<'a, R: Rule> Work<'a, R> {
     }
 
     /// Words of a page with runs. Returns false if the page had better be split now.
-    fn runs(
-        &mut self,
-        mut page: Guard<'_, RunPage>,
-        base: Addr,
-        sweeps: &Sweeps,
-        races: Sink<'_>,
-    ) -> bool {
+    fn runs(&mut self, mut page: Locked<'_>, base: Addr, sweeps: &Sweeps, races: Sink<'_>) -> bool {
         let depot = self.shadow.depot();
+        let epoch = self.thread.clock.epoch();
         let mut what = (&mut *self, Vec::<(Conflict, Extent)>::new());
         let mut swept = Swept::default();
         for &sweep in sweeps.as_slice() {
             let asked = Asked::new(what.0.kind, sweep.mask);
-            swept += page.runs.sweep(
+            swept += page.runs().sweep(
                 depot,
                 sweep,
                 &mut what,
@@ -207,6 +205,11 @@ impl<'a, R: Rule> Work<'a, R> {
             );
         }
         let (_, found) = what;
+        let clock = &self.thread.clock;
+        // A thread that went on in another slot has recorded some of it there.
+        if clock.recording() && clock.epoch() == epoch {
+            page.hint(epoch, self.kind, sweeps);
+        }
         let goes_on = page.spend(sweeps, swept);
         drop(page);
         let counts = &mut self.thread.counts;

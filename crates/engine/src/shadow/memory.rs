@@ -15,15 +15,14 @@
 
 use alloc::vec::Vec;
 
-use event::Addr;
+use event::{AccessKind, Addr};
 
-use super::cell::Cell;
+use super::cell::{Cell, Epoch};
 use super::depot::Depot;
 use super::location::{Kind, Location, discard};
 use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
-use super::run_pages::{RunPage, RunPages};
+use super::run_pages::{Locked, RunPages};
 use super::sweep::Sweeps;
-use crate::lock::Guard;
 
 /// A location for each aligned word of eight bytes, or for many words with the same past.
 #[derive(Debug)]
@@ -40,7 +39,7 @@ pub(crate) enum Form<'a> {
     /// One location for all.
     Whole(&'a Location),
     /// Its runs, locked.
-    Runs(Guard<'a, RunPage>),
+    Runs(Locked<'a>),
 }
 
 impl Default for Memory {
@@ -148,6 +147,22 @@ impl Memory {
     /// Does it pay to give the page of `addr`, which is whole, runs for an access to these words?
     pub(crate) fn pays(&self, whole: &Location, sweeps: &Sweeps) -> bool {
         self.runs.pays(!whole.is_untouched(), sweeps)
+    }
+
+    /// Is an access to these words of a page with runs known to repeat one that the thread made in `epoch`? `whole` is the page's own
+    /// location.
+    #[inline]
+    pub(crate) fn is_repeated(
+        &self,
+        whole: &Location,
+        epoch: Epoch,
+        kind: AccessKind,
+        sweeps: &Sweeps,
+    ) -> bool {
+        match whole.kind() {
+            Kind::Runs(index) => self.runs.is_repeated(index, epoch, kind, sweeps),
+            Kind::Whole | Kind::Split => false,
+        }
     }
 
     /// What the page of `addr` is, if it is not split; `whole` is its own location.

@@ -3,6 +3,7 @@
 mod cell;
 mod depot;
 mod extended;
+mod hints;
 mod location;
 mod memo;
 mod memory;
@@ -25,7 +26,7 @@ pub(crate) use memory::Form;
 pub use memory::Memory;
 pub use pages::{ADDRESSES, PAGE_BYTES, PAGE_WORDS, Page, Pages, word_of};
 pub use rule::{DjitRule, FastTrackRule, Rule};
-pub(crate) use run_pages::RunPage;
+pub(crate) use run_pages::Locked;
 pub(crate) use runs::Swept;
 pub use span::{Span, words};
 pub use stats::{Counts, RuleName};

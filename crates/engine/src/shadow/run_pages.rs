@@ -6,8 +6,11 @@
 
 use alloc::vec::Vec;
 
-use super::cell::Cell;
+use event::AccessKind;
+
+use super::cell::{Cell, Epoch};
 use super::depot::Depot;
+use super::hints::Hints;
 use super::runs::{Runs, Swept};
 use super::sweep::Sweeps;
 use crate::grow::Grow;
@@ -15,14 +18,14 @@ use crate::lock::{AtomicU32, Guard, Lock, Ordering};
 
 /// A page as runs, and whether that is worth it.
 #[derive(Debug, Default)]
-pub(crate) struct RunPage {
+struct RunPage {
     /// Number of the page, and one; zero if none.
     page: u64,
     /// Steps that runs saved, less those that they cost, since not too long ago.
     credit: i32,
     /// Where single words were accessed last: the word after each.
     next: [u16; 2],
-    pub(crate) runs: Runs,
+    runs: Runs,
 }
 
 /// What a page with runs costs and saves, in half steps of a page that is split: two for a word.
@@ -65,17 +68,8 @@ impl RunPage {
         self.page == page + 1
     }
 
-    /// Makes the bytes of `sweeps` fresh. Returns whether to go on with runs.
-    pub(crate) fn clear(&mut self, depot: &Depot, sweeps: &Sweeps) -> bool {
-        let mut swept = Swept::default();
-        for &sweep in sweeps.as_slice() {
-            swept += self.runs.clear(depot, sweep);
-        }
-        self.spend(sweeps, swept)
-    }
-
     /// There was such an access. Returns whether to go on with runs.
-    pub(crate) fn spend(&mut self, sweeps: &Sweeps, swept: Swept) -> bool {
+    fn spend(&mut self, sweeps: &Sweeps, swept: Swept) -> bool {
         let words = sweeps.words();
         let next = words == 1 && self.is_next(sweeps.first());
         self.credit = (self.credit + saved(words, swept, next)).min(price::MOST);
@@ -95,10 +89,52 @@ impl RunPage {
     }
 }
 
+#[derive(Debug, Default)]
+struct Entry {
+    hints: Hints,
+    page: Lock<RunPage>,
+}
+
+/// A page with runs, for whoever has it locked.
+#[derive(Debug)]
+pub(crate) struct Locked<'a> {
+    page: Guard<'a, RunPage>,
+    hints: &'a Hints,
+}
+
+impl Locked<'_> {
+    /// Its runs.
+    pub(crate) fn runs(&mut self) -> &mut Runs {
+        &mut self.page.runs
+    }
+
+    /// There was such an access, see [`RunPage::spend`].
+    pub(crate) fn spend(&mut self, sweeps: &Sweeps, swept: Swept) -> bool {
+        self.page.spend(sweeps, swept)
+    }
+
+    /// The thread that is in `epoch` has accessed these words in it, and that is recorded.
+    pub(crate) fn hint(&self, epoch: Epoch, kind: AccessKind, sweeps: &Sweeps) {
+        if let [sweep] = *sweeps.as_slice() {
+            self.hints.set(epoch, kind, sweep);
+        }
+    }
+
+    /// Makes the bytes of `sweeps` fresh. Returns whether to go on with runs.
+    pub(crate) fn clear(&mut self, depot: &Depot, sweeps: &Sweeps) -> bool {
+        self.hints.clear();
+        let mut swept = Swept::default();
+        for &sweep in sweeps.as_slice() {
+            swept += self.page.runs.clear(depot, sweep);
+        }
+        self.page.spend(sweeps, swept)
+    }
+}
+
 /// All pages with runs, by number.
 #[derive(Debug)]
 pub(super) struct RunPages {
-    entries: Grow<Lock<RunPage>>,
+    entries: Grow<Entry>,
     free: Lock<Vec<u32>>,
     next: AtomicU32,
     /// What a page may spend from the start.
@@ -134,7 +170,10 @@ impl RunPages {
             assert!(index != u32::MAX, "footrace: 2^32 pages");
             index
         });
-        *self.entries.get(index).lock() = RunPage {
+        let entry = self.entries.get(index);
+        let mut locked = entry.page.lock();
+        entry.hints.clear();
+        *locked = RunPage {
             page: page + 1,
             credit: self.credit(cells[0] != Cell::EMPTY),
             next: [0; 2],
@@ -144,14 +183,34 @@ impl RunPages {
     }
 
     /// Entry `index`, if it is that page's.
-    pub(super) fn lock(&self, index: u32, page: u64) -> Option<Guard<'_, RunPage>> {
-        let entry = self.entries.get(index).lock();
-        entry.is_of(page).then_some(entry)
+    pub(super) fn lock(&self, index: u32, page: u64) -> Option<Locked<'_>> {
+        let entry = self.entries.get(index);
+        let hints = &entry.hints;
+        let entry = entry.page.lock();
+        entry.is_of(page).then_some(Locked { page: entry, hints })
+    }
+
+    /// Is an access to these words of the page of entry `index` known to be redundant? Always no for single words: who asks for
+    /// these had better split the page, and is to be counted.
+    #[inline]
+    pub(super) fn is_repeated(
+        &self,
+        index: u32,
+        epoch: Epoch,
+        kind: AccessKind,
+        sweeps: &Sweeps,
+    ) -> bool {
+        match *sweeps.as_slice() {
+            [sweep] if sweep.mask == 0xFF && sweep.first != sweep.last => {
+                self.entries.get(index).hints.answer(epoch, kind, sweep)
+            }
+            _ => false,
+        }
     }
 
     /// Takes the runs of an entry, which is free from now on.
     pub(super) fn take(&self, index: u32) -> Runs {
-        let page = core::mem::take(&mut *self.entries.get(index).lock());
+        let page = core::mem::take(&mut *self.entries.get(index).page.lock());
         self.free.lock().push(index);
         page.runs
     }
@@ -161,8 +220,8 @@ impl RunPages {
         let entries = 0..self.next.load(Ordering::Relaxed);
         entries
             .map(|index| {
-                let entry = self.entries.get(index).lock();
-                size_of::<Lock<RunPage>>() as u64 + entry.runs.bytes()
+                let entry = self.entries.get(index).page.lock();
+                size_of::<Entry>() as u64 + entry.runs.bytes()
             })
             .sum()
     }

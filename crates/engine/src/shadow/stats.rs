@@ -34,6 +34,8 @@ rules! {
     WholePage,
     /// An access to all words of a lane of a run: one check for all of them, by whichever rule.
     Run,
+    /// A range of a page with runs that the thread already accessed in this epoch.
+    RunSameEpoch,
     /// A page gets runs.
     RunPage,
     /// An access cut a run of its page, or more.
