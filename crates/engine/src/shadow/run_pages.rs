@@ -37,8 +37,10 @@ mod price {
     pub(super) const VISIT: i32 = 10;
     /// … and more for each lane that it touches.
     pub(super) const LANE: i32 = 6;
-    /// An access to the word after another one that was accessed of late …
+    /// An access to the word after another one that was accessed of late, and is redundant …
     pub(super) const NEXT: i32 = 2;
+    /// … or is not, so that a run is cut and joined to another one …
+    pub(super) const MOVE: i32 = 16;
     /// … one to any other word, where a test that is inlined might have answered …
     pub(super) const WORD: i32 = 32;
     /// … and one that makes a run of its own.
@@ -53,8 +55,10 @@ mod price {
 fn saved(words: u32, swept: Swept, next: bool) -> i32 {
     if words > 1 {
         2 * words as i32 - price::VISIT - price::LANE * swept.lanes as i32
-    } else if next {
+    } else if next && !swept.changed {
         -price::NEXT
+    } else if next {
+        -price::MOVE
     } else if swept.grown > 0 {
         -price::ALONE
     } else {
@@ -154,7 +158,11 @@ impl RunPages {
 
     /// Should a page that is whole, touched or not, get runs for that access?
     pub(super) fn pays(&self, touched: bool, sweeps: &Sweeps) -> bool {
-        let alone = Swept { lanes: 1, grown: 1 };
+        let alone = Swept {
+            lanes: 1,
+            grown: 1,
+            changed: true,
+        };
         self.credit(touched) + saved(sweeps.words(), alone, false) >= 0
     }
 

@@ -53,12 +53,15 @@ pub(crate) struct Swept {
     pub(crate) lanes: u32,
     /// Runs more, or less, than before.
     pub(crate) grown: i32,
+    /// Was any of the lanes not [done](Runs::sweep)?
+    pub(crate) changed: bool,
 }
 
 impl core::ops::AddAssign for Swept {
     fn add_assign(&mut self, more: Swept) {
         self.lanes += more.lanes;
         self.grown += more.grown;
+        self.changed |= more.changed;
     }
 }
 
@@ -210,6 +213,7 @@ impl Runs {
         }
         if let Some((from, behind)) = changed {
             self.join(depot, from, self.runs.len() - behind + 1);
+            swept.changed = true;
         }
         swept.grown = self.runs.len() as i32 - before as i32;
         swept
