@@ -42,6 +42,8 @@ SIZED(2)
 SIZED(4)
 SIZED(8)
 SIZED(16)
+SIZED(24)
+SIZED(32)
 void __footrace_read_range(const char *p, uint64_t n) { touch(p, n, 0); }
 void __footrace_write_range(const char *p, uint64_t n) { touch(p, n, 1); }
 void __footrace_read_strided(const char *p, uint32_t e, uint64_t c, uint64_t s) { strided(p, e, c, s, 0); }
