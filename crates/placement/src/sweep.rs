@@ -2,6 +2,7 @@
 //! before the current round, and will sweep over from it on. The fixed points decide which hold.
 
 use crate::analysis::Analysis;
+use crate::cfg::Loop;
 use crate::cover::{Fact, insert};
 use crate::ir::{BlockId, Cond, Extent, Instr, ONCE, Path, Terminator, Var};
 use crate::lin::Lin;
@@ -39,9 +40,15 @@ impl Analysis<'_> {
     }
 
     /// For each access in loop `l` whose address stays: it was made if there was a round before the
-    /// current one.
+    /// current one. Only of loops without loops in them: beside a range that an inner loop has swept, which stays as well but
+    /// is no such access, these would be checked with the range in each round instead of being found before the loop.
     fn visited(&self, l: usize, out: &mut Vec<Fact>) {
         let this = &self.cfg.loops[l];
+        let within =
+            |other: &Loop| other.header != this.header && this.contains[other.header.index()];
+        if self.cfg.loops.iter().any(within) {
+            return;
+        }
         let Some(rounds) = self.rounds(l) else {
             return;
         };
