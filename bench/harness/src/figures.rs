@@ -19,12 +19,10 @@ const END: &str = "<!-- end of figures -->";
 /// A cell without a value.
 const NONE: &str = "–";
 
-/// Writes docs/figures.md's and the README's generated parts, and the page of the run itself.
+/// Writes docs/figures.md's and the README's generated parts, and the pages and pictures of the run itself.
 pub(crate) fn write(repository: &Path, results: &Path) -> Result<(), String> {
     let table = Table::read(&results.join("results.json"))?;
-    let page = results.join("results.md");
-    std::fs::write(&page, report::markdown(&table))
-        .map_err(|e| format!("{}: {e}", page.display()))?;
+    crate::write_results(&table, results)?;
     for (file, text) in [
         ("docs/figures.md", native(&table)),
         ("README.md", readme(&table)),

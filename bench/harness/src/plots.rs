@@ -37,7 +37,8 @@ pub(crate) fn all(table: &Table) -> Vec<(&'static str, Option<String>)> {
 /// Two panels for each program: seconds above, memory below.
 fn growth(table: &Table, axis: Axis, title: &str) -> Option<String> {
     let mut programs: Vec<&str> = Vec::new();
-    for series in table.scaling.iter().filter(|series| series.axis == axis) {
+    let measured = |series: &&Series| series.axis == axis && !series.points.is_empty();
+    for series in table.scaling.iter().filter(measured) {
         if !programs.contains(&series.program.as_str()) {
             programs.push(&series.program);
         }

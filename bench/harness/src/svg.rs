@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-const COLOURS: [&str; 8] = [
+const COLOURS: [&str; 10] = [
     "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#b07aa1", "#9c755f", "#bab0ac",
+    "#edc948", "#ff9da7",
 ];
 const BAR: f64 = 9.0;
 const LEFT: f64 = 110.0;
-const WIDTH: f64 = 620.0;
+const WIDTH: f64 = 780.0;
 const TOP: f64 = 60.0;
 
 /// `value(program, series)` is a ratio of at least about 1.
