@@ -24,12 +24,15 @@ use crate::proxy::{self, ProxyUse};
 use crate::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How far RedCard looks for a write after a read.
+const SOON: usize = 64;
+
 /// Which checks are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
     /// One at each access.
     All,
-    /// At each access, unless an earlier one in the same release-free span makes it redundant.
+    /// At each access, unless an earlier one in the same release-free span makes it redundant, or a write that follows at once.
     RedCard,
     /// Deferred, merged and coalesced.
     #[default]
@@ -325,7 +328,8 @@ impl Placer<'_> {
         };
     }
 
-    /// RedCard: an access is checked where it is, unless H ⊢ p✁.
+    /// RedCard: an access is checked where it is, unless H ⊢ p✁. Beyond it: `x = x + 1` is one check, as it is without any
+    /// analysis; a read that is recorded just before a write of the same bytes costs more than the write.
     fn redcard(&mut self) {
         self.reset();
         let a = self.a;
@@ -339,6 +343,8 @@ impl Placer<'_> {
                         .is_some_and(|p| cover(&solver, past.iter(), p, p.kind).is_some());
                     if redundant {
                         self.out.fates[id.index()].already_checked = true;
+                    } else if self.is_overwritten(Point { block, index }, *kind, a.fact(*id)) {
+                        self.out.fates[id.index()].anticipated = true;
                     } else {
                         self.keep_company(path, *kind, a.fact(*id), &past);
                         self.out
@@ -348,6 +354,26 @@ impl Placer<'_> {
                 self.history.transfer(a, i, &mut past);
             }
         }
+    }
+
+    /// Is what is read at `point` written soon, in the same block and with nothing in between that may synchronise, call or end?
+    fn is_overwritten(&self, point: Point, kind: Kind, read: Option<&Fact>) -> bool {
+        let (Kind::Read, Some(read)) = (kind, read) else {
+            return false;
+        };
+        let a = self.a;
+        let solver = a.solver(point.block);
+        let instrs = &a.f.blocks[point.block.index()].instrs;
+        instrs[point.index + 1..]
+            .iter()
+            .take(SOON)
+            .take_while(|i| !a.kills(i).any())
+            .any(|i| match i {
+                Instr::Access { id, kind, .. } if *kind == Kind::Write => a
+                    .fact(*id)
+                    .is_some_and(|write| cover(&solver, [write].into_iter(), read, Kind::Read).is_some()),
+                _ => false,
+            })
     }
 
     /// The fields of the same object that were accessed before, in this release-free span.
