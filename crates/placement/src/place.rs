@@ -369,9 +369,11 @@ impl Placer<'_> {
             .take(SOON)
             .take_while(|i| !a.kills(i).any())
             .any(|i| match i {
-                Instr::Access { id, kind, .. } if *kind == Kind::Write => a
-                    .fact(*id)
-                    .is_some_and(|write| cover(&solver, [write].into_iter(), read, Kind::Read).is_some()),
+                Instr::Access { id, kind, .. } if *kind == Kind::Write => {
+                    a.fact(*id).is_some_and(|write| {
+                        cover(&solver, [write].into_iter(), read, Kind::Read).is_some()
+                    })
+                }
                 _ => false,
             })
     }
