@@ -1,6 +1,6 @@
 // Allocation: each thread builds and frees binary trees and passes every eighth one to its neighbour through a locked slot,
 // so that blocks are freed by other threads than made them. SIZE trees of 63 nodes.
-// Default 120,000; large: 1,000,000.
+// Default 60,000; large: 1,000,000.
 // Seeded race: freed nodes are counted in a shared counter without a lock.
 #include "bench.h"
 
@@ -66,7 +66,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 120000);
+  bench_arguments(argc, argv, 60000);
   for (int i = 0; i < bench_threads; i++)
     pthread_mutex_init(&slots[i].mutex, 0);
   bench_parallel(work);

@@ -1,6 +1,6 @@
 // Molecular dynamics: 4 * SIZE^3 argon-like particles in a periodic box, Lennard-Jones forces with a cut-off, velocity
 // Verlet steps. Each thread sums forces into an array of its own, then all reduce. Structures of particles, as objects.
-// Default 9 (2,916 particles); large: 13 (8,788 particles; arrays stay below 10 MB, the work is quadratic).
+// Default 8 (2,048 particles); large: 13 (8,788 particles; arrays stay below 10 MB, the work is quadratic).
 // Seeded race: the barrier between summing and reducing is missing.
 #include "bench.h"
 
@@ -94,7 +94,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 9);
+  bench_arguments(argc, argv, 8);
   long m = bench_size;
   count = 4 * m * m * m;
   side = cbrt(count / density);

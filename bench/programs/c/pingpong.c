@@ -1,6 +1,6 @@
 // Lock ping-pong: all threads take turns under one mutex and one condition, SIZE turns in all, and half as many uncontended
 // locks of their own in between.
-// Default 15,000; large: 1,000,000.
+// Default 8,000; large: 1,000,000.
 // Seeded race: the counter of turns is incremented after the unlock.
 #include "bench.h"
 
@@ -33,7 +33,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 15000);
+  bench_arguments(argc, argv, 8000);
   for (int i = 0; i < bench_threads; i++)
     pthread_mutex_init(&own[i], 0);
   bench_parallel(work);

@@ -1,5 +1,5 @@
 // Producers and consumers on four bounded queues, mutex and two conditions each: SIZE messages on the heap.
-// Default 500,000; large: 5,000,000.
+// Default 300,000; large: 5,000,000.
 // Seeded race: consumers add up in a shared total without a lock.
 #include "bench.h"
 
@@ -65,7 +65,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 500000);
+  bench_arguments(argc, argv, 300000);
   bench_threads += bench_threads % 2;
   for (int i = 0; i < QUEUES; i++) {
     pthread_mutex_init(&queues[i].mutex, 0);

@@ -1,6 +1,6 @@
 // A ray tracer: 64 spheres, one light, shadows and reflections, an image of SIZE x SIZE pixels. Each thread renders every
 // n-th row into an array of its own and adds its pixels to one checksum, a whole number and so the same for any number of threads.
-// Default 500; large: 1000 (work grows, memory does not).
+// Default 300; large: 1000 (work grows, memory does not).
 // Seeded race: the checksum is updated without the lock.
 #include "bench.h"
 
@@ -93,7 +93,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 500);
+  bench_arguments(argc, argv, 300);
   for (int i = 0; i < SPHERES; i++) {
     spheres[i] = bench_alloc(sizeof *spheres[i]);
     spheres[i]->centre = (vector){(i % 4 - 1.5) * 6, (i / 4 % 4 - 1.5) * 6, (i / 16 - 1.5) * 6};

@@ -1,6 +1,6 @@
 // Sparse matrix times vector, 20 times: SIZE rows with 5 entries each in coordinate form, sorted by row; each thread has the
 // entries of its own rows. Values are small whole numbers, so that the sum is exact.
-// Default 500,000 rows; large: 1,000,000 (5 million entries, 96 MB).
+// Default 200,000 rows; large: 1,000,000 (5 million entries, 96 MB).
 // Seeded race: entries are divided evenly, so a row at a boundary belongs to two threads.
 #include "bench.h"
 
@@ -22,7 +22,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 500000);
+  bench_arguments(argc, argv, 200000);
   long entries = bench_size * PER_ROW;
   value = bench_alloc(entries * sizeof *value);
   row = bench_alloc(entries * sizeof *row);

@@ -1,6 +1,6 @@
 // Work stealing: each thread has a deque of tasks under a lock of its own and steals from the others when it is empty. A task
 // is a range of SIZE numbers; long ones are split, short ones summed.
-// Default 200,000,000; large: 400,000,000 (more tasks, not more memory).
+// Default 100,000,000; large: 400,000,000 (more tasks, not more memory).
 // Seeded race: finished tasks are counted without a lock.
 #include "bench.h"
 #include <sched.h>
@@ -75,7 +75,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 200000000);
+  bench_arguments(argc, argv, 100000000);
   for (int i = 0; i < bench_threads; i++)
     pthread_mutex_init(&deques[i].mutex, 0);
   push(&deques[0], 0, bench_size);

@@ -1,5 +1,5 @@
 //! A HashMap in 64 shards under Mutexes: SIZE operations, a mixture of insert, look up and remove; values are on the heap.
-//! Default 2,000,000; large: 20,000,000. Seeded race: operations are counted without a lock.
+//! Default 600,000; large: 20,000,000. Seeded race: operations are counted without a lock.
 use common::{Arguments, Field, Random};
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ const SHARDS: usize = 64;
 const KEYS: u64 = 1 << 16;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(2_000_000);
+    let arguments = Arguments::read(600_000);
     let shards: Vec<Mutex<HashMap<u64, Box<[u64; 4]>>>> =
         (0..SHARDS).map(|_| Mutex::default()).collect();
     let counter = Field::new([0_u64]);

@@ -1,5 +1,5 @@
 //! Molecular dynamics: 4 * SIZE^3 particles in a periodic box, Lennard-Jones forces with a cut-off, velocity Verlet steps.
-//! Default 9 (2,916 particles); large: 13. Seeded race: the barrier between summing and reducing is missing.
+//! Default 8 (2,048 particles); large: 13. Seeded race: the barrier between summing and reducing is missing.
 use common::{Arguments, Field, Random};
 use std::process::ExitCode;
 use std::sync::Barrier;
@@ -130,7 +130,7 @@ fn work(me: usize, arguments: Arguments, world: &World) {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(9);
+    let arguments = Arguments::read(8);
     let m = arguments.size;
     let count = 4 * m * m * m;
     let side = (count as f64 / DENSITY).cbrt();

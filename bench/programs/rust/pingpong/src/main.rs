@@ -1,5 +1,5 @@
 //! Lock ping-pong: all threads take turns under one Mutex and one Condvar, SIZE turns, and uncontended locks in between.
-//! Default 15,000; large: 1,000,000. Seeded race: turns are counted after the unlock.
+//! Default 8,000; large: 1,000,000. Seeded race: turns are counted after the unlock.
 use common::{Arguments, Field};
 use std::process::ExitCode;
 use std::sync::{Condvar, Mutex};
@@ -8,7 +8,7 @@ use std::thread;
 const SEEDED: bool = cfg!(feature = "seeded_race");
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(15_000);
+    let arguments = Arguments::read(8000);
     let (turn, changed) = (Mutex::new((0_usize, 0_usize)), Condvar::new());
     let counter = Field::new([0_usize]);
     thread::scope(|scope| {

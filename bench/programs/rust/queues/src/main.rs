@@ -1,5 +1,5 @@
 //! Messages on the heap through std's bounded channels, one receiver for half of the threads: SIZE messages.
-//! Default 500,000; large: 5,000,000. Seeded race: receivers add up without a lock.
+//! Default 150,000; large: 5,000,000. Seeded race: receivers add up without a lock.
 use common::{Arguments, Field};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use std::thread;
 const SEEDED: bool = cfg!(feature = "seeded_race");
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::read(500_000);
+    let mut arguments = Arguments::read(150_000);
     arguments.threads += arguments.threads % 2;
     let pairs = arguments.threads / 2;
     let total = Mutex::new(0_u64);

@@ -1,5 +1,5 @@
 //! A ray tracer: 64 spheres, one light, shadows and reflections, an image of SIZE x SIZE pixels; each thread renders every
-//! n-th row and adds its pixels to one checksum. Default 500; large: 1000. Seeded race: the checksum has no lock.
+//! n-th row and adds its pixels to one checksum. Default 300; large: 1000. Seeded race: the checksum has no lock.
 use common::{Arguments, Field};
 use std::ops::{Add, Mul, Sub};
 use std::process::ExitCode;
@@ -129,7 +129,7 @@ fn channel(value: f64) -> u64 {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(500);
+    let arguments = Arguments::read(300);
     let n = arguments.size;
     let scene = Scene::new();
     let total = Mutex::new(0_u64);

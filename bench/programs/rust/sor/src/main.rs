@@ -1,5 +1,5 @@
 //! Successive over-relaxation on a SIZE x SIZE grid, 50 red-black iterations, a barrier after each colour.
-//! Default 1500; large: 2600 (54 MB). Seeded race: the barrier between the colours is missing.
+//! Default 1000; large: 2600 (54 MB). Seeded race: the barrier between the colours is missing.
 use common::{Arguments, Field, Random};
 use std::process::ExitCode;
 use std::sync::Barrier;
@@ -17,7 +17,7 @@ fn relax(above: &Field<f64>, here: &Field<f64>, below: &Field<f64>, start: usize
 }
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::read(1500);
+    let mut arguments = Arguments::read(1000);
     arguments.size = arguments.size.max(3);
     let n = arguments.size;
     let mut random = Random(101);
