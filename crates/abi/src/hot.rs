@@ -3,6 +3,7 @@
 //! ```text
 //!   0  thread, depth, pending, …   the runtime's own
 //!  24  streams, disturbed          what the thread's next accesses will be, for a detector that foresees them, or null
+//!  40  settled                    the thread's table of states that have its accesses
 //!  64  epoch, stretch, idle        of the thread's clock
 //! 128  cache[256]                  page number and shadow of 256 pages, 16 bytes each
 //!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
@@ -94,7 +95,9 @@ pub struct Block {
     pub streams: AtomicPtr<()>,
     /// Where that number is.
     pub disturbed: AtomicPtr<AtomicU32>,
-    reserved: [u64; 3],
+    /// Entries of `engine::shadow::Settled`; null before the thread's first event.
+    pub settled: AtomicPtr<()>,
+    reserved: [u64; 2],
     /// The current epoch's bits.
     pub epoch: AtomicU64,
     /// The current [`stretch`]; 0 before the first.

@@ -18,7 +18,7 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
-    Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
+    Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
     PAGE_BYTES, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
@@ -185,7 +185,8 @@ impl<'a, R: Rule> Work<'a, R> {
     fn prepare(&mut self, location: &Location, mask: u8) -> Option<Touch> {
         let thread = &mut *self.thread;
         let now = thread.clock.epoch();
-        if !self.atomic && location.is_settled(&mut thread.memo, now, self.kind, mask) {
+        let asked = Asked::new(self.kind, mask);
+        if !self.atomic && location.is_settled(thread.memo.settled(), now, asked) {
             thread.counts.add(RuleName::same_epoch(self.kind));
             return None;
         }
@@ -390,7 +391,8 @@ impl<R: Rule> Shadow<R> {
         kind: AccessKind,
         mask: u8,
     ) -> bool {
-        let settled = location.is_settled(&mut thread.memo, thread.clock.epoch(), kind, mask);
+        let asked = Asked::new(kind, mask);
+        let settled = location.is_settled(thread.memo.settled(), thread.clock.epoch(), asked);
         if settled {
             thread.counts.add(RuleName::same_epoch(kind));
         }

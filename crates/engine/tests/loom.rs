@@ -2,7 +2,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p footrace-engine --test loom --target-dir target/loom`.
 #![cfg(loom)]
 
-use engine::shadow::{Cell, Conflict, Depot, FastTrackRule, Location, Memo, Touch};
+use engine::shadow::{Asked, Cell, Conflict, Depot, FastTrackRule, Location, Memo, Touch};
 use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
 use engine::{AtomicOp, Detector, FastTrack, Race, Sink, SyncOp};
@@ -60,7 +60,9 @@ impl World {
     fn touch(&self, me: &mut Me, kind: AccessKind, mask: u8, site: u32) -> u8 {
         let now = me.clock.epoch();
         if self.location.is_redundant(now, kind, mask)
-            || self.location.is_settled(&mut me.memo, now, kind, mask)
+            || self
+                .location
+                .is_settled(me.memo.settled(), now, Asked::new(kind, mask))
         {
             return 0;
         }

@@ -1,6 +1,7 @@
 //! The quick path of a check, inlined into the program: was this access already made by this thread in this
 //! epoch (FastTrack's `ReadSameEpoch` and `WriteSameEpoch`)? Then there is nothing to do, and nothing is written.
-//! Anything else is the runtime's `_slow` twin.
+//! Anything else is the runtime's `_slow` twin, which begins with the same question to the thread's own table of states
+//! ([`engine::shadow::Settled`]); the test of a range asks it here.
 //!
 //! ```text
 //!   page = address >> 12                     the thread's own cache of shadow pages
@@ -19,7 +20,7 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 use abi::hot::{Block, CACHE, PAGE_SHIFT, is_repeated, place};
 use abi::{AtomicKind, Order};
-use engine::shadow::{Asked, Cell, Epoch, Location, PAGE_WORDS};
+use engine::shadow::{Asked, Cell, Entries, Epoch, Location, PAGE_WORDS};
 use engine::sync::quick;
 use event::AccessKind;
 
@@ -101,10 +102,6 @@ fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool 
         return true;
     };
     let first = address as usize;
-    if rest < 8 && first % 8 + rest < 8 {
-        let asked = Asked::within(kind, first, bytes as u32);
-        return is_redundant(block(), first, asked);
-    }
     if rest > (1 << PAGE_SHIFT) - 1 - first % (1 << PAGE_SHIFT) {
         return false;
     }
@@ -117,6 +114,9 @@ fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool 
     }
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
     let cells = load(&entry.cells) as *const Location;
+    let settled: *const Entries = block.settled.load(Ordering::Relaxed).cast();
+    // SAFETY: where a page is known, the runtime has put a table.
+    let settled = unsafe { &*settled };
     let mut mask = 0xFF << (first % 8);
     let mut word = (first >> 3) % PAGE_WORDS;
     let end = (last >> 3) % PAGE_WORDS;
@@ -126,7 +126,9 @@ fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool 
         }
         let location = cells.wrapping_add(word);
         // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
-        if !unsafe { &*location }.is_redundant(epoch, kind, mask) {
+        let location = unsafe { &*location };
+        let asked = Asked::new(kind, mask);
+        if !location.gives(epoch, asked) && !location.is_settled(settled, epoch, asked) {
             return false;
         }
         if word == end {

@@ -8,7 +8,7 @@ use engine::clock::{Slot, ThreadClock};
 use engine::pacer::Pacer;
 use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
-use engine::shadow::{Epoch, FastTrackRule, Location};
+use engine::shadow::{Entries, Epoch, FastTrackRule, Location};
 use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
 
@@ -345,6 +345,15 @@ impl State {
             State::FastTrack(thread) | State::Djit(thread) => thread.clock.epoch().bits(),
             State::SlimState(thread) => thread.epoch().bits(),
             _ => Epoch::NEVER.bits(),
+        }
+    }
+
+    /// What the thread knows of states outside, for detectors whose locations the inlined checks know.
+    pub fn settled(&self) -> Option<&Entries> {
+        match self {
+            State::FastTrack(thread) | State::Djit(thread) => Some(thread.memo.settled()),
+            State::SlimState(thread) => Some(thread.settled()),
+            _ => None,
         }
     }
 

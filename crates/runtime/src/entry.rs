@@ -188,10 +188,19 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     }
 }
 
-/// Checks an access within one word, or to two to four whole ones.
+/// Checks an access within one word, or to two to four whole ones, which their stubs have not looked at.
 #[inline(always)]
 fn sized(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
-    if size <= 8 || size == 16 && (address as usize).is_multiple_of(16) {
+    if size <= 8 {
+        word(kind, address, size, pc);
+    } else if !tls::own().are_settled(kind, address as usize, size as usize / 8) {
+        wide(kind, address, size, pc);
+    }
+}
+
+#[inline(never)]
+fn wide(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
+    if size == 16 && (address as usize).is_multiple_of(16) {
         word(kind, address, size, pc);
     } else {
         range(kind, address, size as usize, pc);
@@ -199,7 +208,7 @@ fn sized(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
 }
 
 macro_rules! words {
-    ($($name:ident $slow:ident $inner:ident $kind:ident $size:literal;)*) => {$(
+    ($($name:ident $slow:ident $inner:ident $kind:ident $size:tt;)*) => {$(
         extern "C" fn $inner(address: *const u8, pc: usize) {
             sized(AccessKind::$kind, address, $size, pc);
         }
@@ -207,7 +216,7 @@ macro_rules! words {
         unsafe extern "C" fn $name(address: *const u8) {
             $inner(address, caller!());
         }
-        word_stub!($slow, $inner);
+        word_stub!($slow, $inner, $kind $size);
     )*};
 }
 

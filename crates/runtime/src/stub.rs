@@ -3,12 +3,18 @@
 //! First an access that SlimState foresees is taken ([`engine::slimstate::StreamTable`] has the rule), in some 30 instructions and
 //! three registers, without entering the runtime: one instruction changes the stream, and it finds `next` as it was or does
 //! nothing, so a signal may come at any point. Who is inside the runtime already (a handler of its own fault) takes the long way, which
-//! is none. All other accesses go to the runtime with the address that the call returns to.
+//! is none.
+//!
+//! Then an access is taken that the thread has made already in its epoch, to a location that does not say so itself because others use it
+//! too ([`engine::shadow::Settled`] has the rule): some 25 instructions more that write nothing at all. All other accesses go to the runtime with the address
+//! that the call returns to.
 //!
 //! The checks of single words keep all general registers but r11 (LLVM's `preserve_most`): the inlined checks are in the
 //! program's loops, and a call that is hardly ever made must not cost them their registers.
 
-/// Takes a foreseen access at rdi and returns to the program, or goes on behind, with all registers but r11 as they were.
+use engine::shadow::Location;
+
+/// Takes a foreseen access at rdi and returns to the program, or goes on behind, with rax and rcx pushed and all other registers but r11 as they were.
 /// `$sized` compares the size, where it is not given by the place.
 macro_rules! take_foreseen {
     ($sized:literal) => {
@@ -76,17 +82,79 @@ macro_rules! take_foreseen {
             "inc qword ptr [rcx + {again}]\n",
             "jmp 4b\n",
             "9:\n",
-            "pop rcx\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "pop rax\n",
-            ".cfi_adjust_cfa_offset -8\n",
         )
     };
 }
 
+/// Takes an access at rdi that is settled, or goes on behind. Comes after `take_foreseen`, whose way back to the program it takes. Wide
+/// accesses and ranges are looked at elsewhere.
+macro_rules! take_settled {
+    (Read 1) => { $crate::stub::take_settled!(@part "", "1") };
+    (Read 2) => { $crate::stub::take_settled!(@part "", "3") };
+    (Read 4) => { $crate::stub::take_settled!(@part "", "15") };
+    (Write 1) => { $crate::stub::take_settled!(@part "bt eax, 8\njc 8f\n", "1") };
+    (Write 2) => { $crate::stub::take_settled!(@part "bt eax, 8\njc 8f\n", "3") };
+    (Write 4) => { $crate::stub::take_settled!(@part "bt eax, 8\njc 8f\n", "15") };
+    // Slot, time and all bytes, for a write with its bit, are the low bits: no other counts.
+    (Read 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 8\njz 4b\n8:\n") };
+    (Write 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 9\njz 4b\n8:\n") };
+    ($kind:ident $size:literal) => { $crate::stub::take_settled!(@none) };
+    (@none) => {
+        "/* {page_shift} {cache} {word_mask} {state_shift} {state_mask} {entry_shift} {settled} {access} {epoch} {bytes_shift} */\n"
+    };
+    // The difference turned around: bytes, write, site, epoch.
+    (@part $write:literal, $bytes:literal) => {
+        $crate::stub::take_settled!(@all concat!(
+            "ror rax, {bytes_shift}\n",
+            "mov r11, rax\n",
+            "shr r11, 64 - {bytes_shift}\n",
+            "jnz 8f\n",
+            $write,
+            "mov ecx, edi\n",
+            "and ecx, 7\n",
+            "shr eax, cl\n",
+            "test al, ", $bytes, "\n",
+            "jz 4b\n",
+            "8:\n",
+        ))
+    };
+    (@all $compare:expr) => {
+        concat!(
+            // The location, as the inlined test finds it.
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "mov rax, rdi\n",
+            "shr rax, {page_shift}\n",
+            "movzx ecx, al\n",
+            "shl ecx, 4\n",
+            "add rcx, r11\n",
+            "cmp rax, qword ptr fs:[rcx + {cache}]\n",
+            "jne 8f\n",
+            "mov rcx, qword ptr fs:[rcx + {cache} + 8]\n",
+            "lea eax, [rdi + rdi]\n",
+            "and eax, {word_mask}\n",
+            "mov rcx, qword ptr [rcx + rax]\n",
+            // The entry of its state.
+            "mov rax, rcx\n",
+            "shr rax, {state_shift}\n",
+            "and eax, {state_mask}\n",
+            "shl eax, {entry_shift}\n",
+            "add rax, qword ptr fs:[r11 + {settled}]\n",
+            "cmp rcx, qword ptr [rax]\n",
+            "jne 8f\n",
+            "mov rax, qword ptr [rax + {access}]\n",
+            "xor rax, qword ptr fs:[r11 + {epoch}]\n",
+            $compare,
+        )
+    };
+}
+
+// As the stubs have it.
+const _: () = assert!(abi::hot::CACHE == 256 && size_of::<abi::hot::Entry>() == 16);
+const _: () = assert!(size_of::<Location>() == 16);
+
 /// A function of the ABI, in assembler: the `$text` and its operands.
 macro_rules! stub {
-    ($slow:ident, $inner:ident, $sized:literal, $($text:literal),*) => {
+    ($slow:ident, $inner:ident, $kind:ident $bytes:tt, $sized:literal, $($text:literal),*) => {
         core::arch::global_asm!(
             ".text",
             ".p2align 4",
@@ -95,6 +163,11 @@ macro_rules! stub {
             concat!(stringify!($slow), ":"),
             ".cfi_startproc",
             $crate::stub::take_foreseen!($sized),
+            $crate::stub::take_settled!($kind $bytes),
+            "pop rcx",
+            ".cfi_adjust_cfa_offset -8",
+            "pop rax",
+            ".cfi_adjust_cfa_offset -8",
             $($text,)*
             ".cfi_endproc",
             concat!(".size ", stringify!($slow), ", .-", stringify!($slow)),
@@ -116,16 +189,27 @@ macro_rules! stub {
             grow = const engine::slimstate::StreamTable::GROW,
             again = const engine::slimstate::StreamTable::AGAIN,
             size = const engine::slimstate::StreamTable::SIZE,
+            page_shift = const abi::hot::PAGE_SHIFT,
+            cache = const core::mem::offset_of!(abi::hot::Block, cache),
+            word_mask = const (engine::shadow::PAGE_WORDS - 1) * 16,
+            state_shift = const engine::shadow::Settled::SHIFT,
+            state_mask = const engine::shadow::Settled::MASK,
+            entry_shift = const engine::shadow::Settled::ENTRY_SHIFT,
+            settled = const core::mem::offset_of!(abi::hot::Block, settled),
+            access = const engine::shadow::Settled::ACCESS,
+            epoch = const core::mem::offset_of!(abi::hot::Block, epoch),
+            bytes_shift = const engine::shadow::Asked::BYTES_SHIFT,
         );
     };
 }
 
-/// Defines `$slow(address)`, which calls `$inner(address, return address)` if the access is not foreseen.
+/// Defines `$slow(address)`, which calls `$inner(address, return address)` if the access is neither foreseen nor settled.
 macro_rules! word_stub {
-    ($slow:ident, $inner:ident) => {
+    ($slow:ident, $inner:ident, $kind:ident $bytes:tt) => {
         $crate::stub::stub!(
             $slow,
             $inner,
+            $kind $bytes,
             "/* {size}: one place has one */\n",
             "push rbp",
             ".cfi_def_cfa_offset 16",
@@ -164,6 +248,7 @@ macro_rules! range_stub {
         $crate::stub::stub!(
             $slow,
             $inner,
+            Any 0,
             "cmp rsi, qword ptr [rcx + {size}]\njne 9f\n",
             "mov rdx, qword ptr [rsp]",
             "jmp {inner}"
@@ -171,26 +256,28 @@ macro_rules! range_stub {
     };
 }
 
-pub(crate) use {range_stub, stub, take_foreseen, word_stub};
+pub(crate) use {range_stub, stub, take_foreseen, take_settled, word_stub};
 
 #[cfg(test)]
 mod tests {
     use crate::tls;
     use core::sync::atomic::{AtomicUsize, Ordering};
+    use engine::FastTrack;
     use engine::detector::{Access, Counters, Detector};
+    use engine::shadow::{Asked, NOTHING};
     use engine::slimstate::{PlaceKey, SlimState, SlimThread, Strided};
     use event::{AccessKind, Addr, Site, SyncId, Tid};
 
     /// Where the access came from that the stub did not take; 0 if it took it.
-    static MISSED: AtomicUsize = AtomicUsize::new(0);
+    static UNFORESEEN: AtomicUsize = AtomicUsize::new(0);
 
     extern "C" fn missed(_: *const u8, pc: usize) {
-        MISSED.store(pc, Ordering::Relaxed);
+        UNFORESEEN.store(pc, Ordering::Relaxed);
     }
     extern "C" fn missed_range(_: *const u8, _: u64, pc: usize) {
-        MISSED.store(pc, Ordering::Relaxed);
+        UNFORESEEN.store(pc, Ordering::Relaxed);
     }
-    word_stub!(footrace_test_word, missed);
+    word_stub!(footrace_test_word, missed, Read 8);
     range_stub!(footrace_test_range, missed_range);
     unsafe extern "C" {
         fn footrace_test_word(address: *const u8);
@@ -200,7 +287,7 @@ mod tests {
     /// One place in the program. Says whence, unless the access is done.
     #[inline(never)]
     fn at_one_place(address: u64, size: u64, ranges: bool) -> Option<usize> {
-        MISSED.store(0, Ordering::Relaxed);
+        UNFORESEEN.store(0, Ordering::Relaxed);
         if ranges {
             // SAFETY: looks at no memory of the address.
             unsafe { footrace_test_range(address as *const u8, size) };
@@ -208,7 +295,7 @@ mod tests {
             // SAFETY: looks at no memory of the address.
             unsafe { footrace_test_word(address as *const u8) };
         }
-        Some(MISSED.load(Ordering::Relaxed)).filter(|&pc| pc != 0)
+        Some(UNFORESEEN.load(Ordering::Relaxed)).filter(|&pc| pc != 0)
     }
 
     fn foreseen(thread: &SlimThread<Strided>) -> u64 {
@@ -292,5 +379,103 @@ mod tests {
         tls::set_context(0);
         assert!(taken > 10_000 && missed > 1000, "{taken} {missed}");
         assert_ne!(at_one_place(base, 8, false), None);
+    }
+
+    macro_rules! settled_stubs {
+        ($($name:ident $missed:ident $kind:ident $size:tt;)*) => {
+            $(
+                extern "C" fn $missed(_: *const u8, pc: usize) {
+                    UNSETTLED.store(pc, Ordering::Relaxed);
+                }
+                word_stub!($name, $missed, $kind $size);
+            )*
+            unsafe extern "C" {$(
+                fn $name(address: *const u8);
+            )*}
+            const SETTLED: &[(AccessKind, u32, unsafe extern "C" fn(*const u8))] =
+                &[$((AccessKind::$kind, $size, $name),)*];
+        };
+    }
+
+    /// The same for accesses that are settled.
+    static UNSETTLED: AtomicUsize = AtomicUsize::new(0);
+
+    settled_stubs! {
+        footrace_test_read1 missed_read1 Read 1;
+        footrace_test_read2 missed_read2 Read 2;
+        footrace_test_read4 missed_read4 Read 4;
+        footrace_test_read8 missed_read8 Read 8;
+        footrace_test_write1 missed_write1 Write 1;
+        footrace_test_write2 missed_write2 Write 2;
+        footrace_test_write4 missed_write4 Write 4;
+        footrace_test_write8 missed_write8 Write 8;
+    }
+
+    /// The stubs and [`Location::is_settled`] say the same, of words that some threads read and write in part, of memory that is made fresh, in
+    /// one epoch and the next.
+    #[test]
+    fn the_stubs_know_what_is_settled() {
+        let mut state = 7u64;
+        let mut random = move |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        let detector = FastTrack::default();
+        let mut me = detector.root(Tid(1));
+        let mut others = [2, 3, 4].map(|tid| detector.fork(&mut me, Tid(tid), &mut |_| {}));
+        let (base, words) = (5 << 40, 6);
+        let own = tls::own();
+        let mut said = [[0; 2]; 2];
+        for _ in 0..60_000 {
+            let addr = base + 8 * random(words);
+            match random(40) {
+                0 => detector.alloc(&mut me, Addr(addr), 8, 1, Site(1), &mut |_| {}),
+                1 => detector.sync(&mut me, engine::SyncOp::Release(SyncId(1)), &mut |_| {}),
+                _ => {}
+            }
+            let (kind, size, stub) = SETTLED[random(SETTLED.len() as u64) as usize];
+            let addr = addr + random(8) / u64::from(size) * u64::from(size);
+            let access = Access {
+                kind,
+                addr: Addr(addr),
+                size,
+                site: Site(2 + random(2) as u32),
+            };
+            if random(3) == 0 {
+                // Reads for the most part, so that many are remembered.
+                let other = &mut others[random(3) as usize];
+                let kind = match random(12) {
+                    0 => kind,
+                    _ => AccessKind::Read,
+                };
+                detector.access(other, Access { kind, ..access }, &mut |_| {});
+                continue;
+            }
+            let Some(location) = detector.shadow().split_location(Addr(addr)) else {
+                detector.access(&mut me, access, &mut |_| {});
+                continue;
+            };
+            own.remember(addr as usize, location);
+            let entries = core::ptr::from_ref(me.memo.settled()).cast_mut();
+            own.settled.store(entries.cast(), Ordering::Relaxed);
+            let epoch = me.clock.epoch();
+            own.epoch.store(epoch.bits(), Ordering::Relaxed);
+            UNSETTLED.store(0, Ordering::Relaxed);
+            // SAFETY: looks at no memory of the address but at its shadow, which is there.
+            unsafe { stub(addr as *const u8) };
+            let taken = UNSETTLED.load(Ordering::Relaxed) == 0;
+            let asked = Asked::within(kind, addr as usize, size);
+            let rule = location.is_settled(me.memo.settled(), epoch, asked);
+            assert_eq!(taken, rule, "{access:?}");
+            said[kind as usize][usize::from(taken)] += 1;
+            detector.access(&mut me, access, &mut |_| {});
+        }
+        own.settled.store(
+            core::ptr::from_ref(&NOTHING).cast_mut().cast(),
+            Ordering::Relaxed,
+        );
+        assert!(said.iter().flatten().all(|&times| times >= 10), "{said:?}");
     }
 }

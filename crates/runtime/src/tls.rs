@@ -11,8 +11,9 @@ use core::arch::{asm, global_asm};
 use core::ops::Deref;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use engine::shadow::Location;
+use engine::shadow::{Asked, Entries, Epoch, Location, NOTHING, PAGE_WORDS};
 use engine::sync::quick::Repeats;
+use event::AccessKind;
 
 use crate::thread::Thread;
 
@@ -134,6 +135,11 @@ impl Block {
     pub fn set_thread(&self, thread: *mut Thread) {
         self.0.thread.store(thread.cast(), Ordering::Relaxed);
         crate::streams::open(self, thread);
+        // SAFETY: null or the thread's state, which is the caller's.
+        let settled = unsafe { thread.as_ref() }.and_then(|thread| thread.state.settled());
+        let entries: *const Entries = settled.unwrap_or(&NOTHING);
+        self.settled
+            .store(entries.cast_mut().cast(), Ordering::Relaxed);
         // Page 0 has no shadow: its entry must not match.
         self.cache[0].page.store(usize::MAX, Ordering::Relaxed);
         self.stretch.store(abi::hot::NO_STRETCH, Ordering::Relaxed);
@@ -163,9 +169,31 @@ impl Block {
             return None;
         }
         let first = entry.cells.load(Ordering::Relaxed) as *const Location;
-        let location = first.wrapping_add((address >> 3) % engine::shadow::PAGE_WORDS);
+        let location = first.wrapping_add((address >> 3) % PAGE_WORDS);
         // SAFETY: `remember` put the page's shadow there, which has a location for each word and stays.
         Some(unsafe { &*location })
+    }
+
+    /// Are accesses of `kind` to the `words` words at `address` redundant? If so, the thread need not enter.
+    #[inline(always)]
+    pub fn are_settled(&self, kind: AccessKind, address: usize, words: usize) -> bool {
+        let Some(first) = self.location(address) else {
+            return false;
+        };
+        if (address >> 3) % PAGE_WORDS + words > PAGE_WORDS || !address.is_multiple_of(8) {
+            return false;
+        }
+        let epoch = Epoch::from_bits(self.epoch.load(Ordering::Relaxed));
+        let asked = Asked::new(kind, 0xFF);
+        let entries: *const Entries = self.settled.load(Ordering::Relaxed).cast();
+        // SAFETY: a page is known, so the thread has begun, and `set_thread` put a table there.
+        let entries = unsafe { &*entries };
+        (0..words).all(|word| {
+            let location = (&raw const *first).wrapping_add(word);
+            // SAFETY: of the same page, which has a location for each word and stays.
+            let location = unsafe { &*location };
+            location.gives(epoch, asked) || location.is_settled(entries, epoch, asked)
+        })
     }
 
     /// Remembers the shadow of the page that `address` is in, for the inlined checks.
@@ -173,7 +201,7 @@ impl Block {
     pub fn remember(&self, address: usize, location: *const Location) {
         let page = address >> abi::hot::PAGE_SHIFT;
         let entry = &self.cache[page % abi::hot::CACHE];
-        let word = (address >> 3) % engine::shadow::PAGE_WORDS;
+        let word = (address >> 3) % PAGE_WORDS;
         let first = location.wrapping_sub(word) as usize;
         // A signal handler between the two stores must not find the new page with the old shadow.
         entry.page.store(usize::MAX, Ordering::Relaxed);

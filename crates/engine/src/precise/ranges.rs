@@ -179,9 +179,7 @@ impl<'a, R: Rule> Work<'a, R> {
                     let memo = &work.thread.memo;
                     lane[0].gives(epoch, asked)
                         || lane[1].gives(epoch, asked)
-                        || memo
-                            .settles(lane[0], epoch, work.kind, sweep.mask)
-                            .is_some()
+                        || memo.settles(lane[0], epoch, work.kind, sweep.mask)
                 },
                 |(work, found), lane, extent| {
                     let Some(touch) = work.touch_of(lane[0].is_empty(), sweep.mask) else {

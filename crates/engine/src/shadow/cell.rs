@@ -7,8 +7,8 @@
 //! ├───────────────┴─────┴──────────┴────────────┼────────────┤
 //! │ 0                                           │ 0          │   EMPTY
 //! │ 0                             …  0001       │ 0          │   LOCKED   (first cell only)
-//! │ index in the `Depot` (63..32) …  0010       │ 0          │   OWNED    (first cell only)
-//! │ index in the `Depot` (63..32) …  0011       │ 0          │   SHARED   (first cell only)
+//! │ index in the `Depot` (63..35), life (34..23), 010 │ 0    │   OWNED    (first cell only)
+//! │ index in the `Depot` (63..35), 0            , 011 │ 0    │   SHARED   (first cell only)
 //! │ 0                             …  0100       │ 0          │   SPLIT    (first cell of a page only)
 //! │ index in `RunPages`  (63..32) …  0101       │ 0          │   RUNS     (first cell of a page only)
 //! └─────────────────────────────────────────────┴────────────┘
@@ -27,6 +27,7 @@ const MASK_SHIFT: u32 = 36;
 const WRITE: u64 = 1 << 44;
 const SITE_SHIFT: u32 = 45;
 const MASK: u64 = 0xFF << MASK_SHIFT;
+const _: () = assert!(EPOCH.trailing_ones() == MASK_SHIFT && WRITE == 1 << (MASK_SHIFT + 8));
 
 /// A slot's epoch, in the shape of a cell that covers every byte with a write: what a same-epoch test
 /// compares with.
@@ -65,6 +66,9 @@ impl Epoch {
 pub struct Asked(u64);
 
 impl Asked {
+    /// Where the bytes are in a cell, for stubs; below are slot and time, above is the bit of a write.
+    pub const BYTES_SHIFT: u32 = MASK_SHIFT;
+
     /// An access of this kind to the bytes of `mask`.
     #[inline(always)]
     pub const fn new(kind: AccessKind, mask: u8) -> Asked {
@@ -90,6 +94,19 @@ impl Asked {
     }
 }
 
+/// The largest index in the `Depot`.
+pub(super) const MAX_INDEX: u32 = (1 << 29) - 1;
+/// How often an index may be used for a state that is owned, less one.
+pub(super) const MAX_LIFE: u32 = (1 << 12) - 1;
+
+/// A state in the `Depot` that one location owns: no two that ever were have the same name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Owned {
+    pub(super) index: u32,
+    /// The how-manieth owned state it is that has the index.
+    pub(super) life: u32,
+}
+
 /// An access as the shadow remembers it, or one of the special values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cell(pub(super) u64);
@@ -102,6 +119,11 @@ impl Cell {
     const SHARED: u64 = 3 << SLOT_SHIFT;
     const RUNS: u64 = 5 << SLOT_SHIFT;
     const TAG: u64 = (1 << 32) - 1;
+    /// Of OWNED and SHARED.
+    const LIFE_SHIFT: u32 = 23;
+    const OUTSIDE_TAG: u64 = (1 << Self::LIFE_SHIFT) - 1;
+    /// Where the index of a state outside begins.
+    pub(super) const INDEX_SHIFT: u32 = 35;
 
     /// An access to the bytes of `mask` at `epoch`, from the site with that number.
     #[inline]
@@ -113,18 +135,24 @@ impl Cell {
         Cell((epoch.0 & EPOCH) | (mask as u64) << MASK_SHIFT | write | (site as u64) << SITE_SHIFT)
     }
 
-    pub(super) const fn owned(index: u32) -> Cell {
-        Cell(Self::OWNED | (index as u64) << 32)
+    pub(super) const fn owned(of: Owned) -> Cell {
+        debug_assert!(of.index <= MAX_INDEX && of.life <= MAX_LIFE);
+        Cell(
+            Self::OWNED
+                | (of.index as u64) << Self::INDEX_SHIFT
+                | (of.life as u64) << Self::LIFE_SHIFT,
+        )
     }
 
     pub(super) const fn shared(index: u32) -> Cell {
-        Cell(Self::SHARED | (index as u64) << 32)
+        debug_assert!(index <= MAX_INDEX);
+        Cell(Self::SHARED | (index as u64) << Self::INDEX_SHIFT)
     }
 
     #[inline(always)]
     pub(super) const fn as_owned(self) -> Option<u32> {
-        if self.0 & Self::TAG == Self::OWNED {
-            Some((self.0 >> 32) as u32)
+        if self.0 & Self::OUTSIDE_TAG == Self::OWNED {
+            Some((self.0 >> Self::INDEX_SHIFT) as u32)
         } else {
             None
         }
@@ -132,8 +160,8 @@ impl Cell {
 
     #[inline(always)]
     pub(super) const fn as_shared(self) -> Option<u32> {
-        if self.0 & Self::TAG == Self::SHARED {
-            Some((self.0 >> 32) as u32)
+        if self.0 & Self::OUTSIDE_TAG == Self::SHARED {
+            Some((self.0 >> Self::INDEX_SHIFT) as u32)
         } else {
             None
         }
@@ -246,6 +274,11 @@ impl Cell {
         (self.0 ^ other.0) & (EPOCH | WRITE) == 0
     }
 
+    /// The same bytes, read.
+    pub(super) const fn read(self) -> Cell {
+        Cell(self.0 & !WRITE)
+    }
+
     /// The same access from the site with another number.
     #[inline]
     pub(super) const fn named(self, site: u32) -> Cell {
@@ -332,14 +365,18 @@ mod tests {
                 assert!(cell != Cell::EMPTY && cell != Cell::LOCKED);
             }
         }
-        assert_eq!(Cell::owned(u32::MAX).as_owned(), Some(u32::MAX));
+        let last = Cell::owned(Owned {
+            index: MAX_INDEX,
+            life: MAX_LIFE,
+        });
+        assert_eq!((last.as_owned(), last.as_shared()), (Some(MAX_INDEX), None));
+        assert!(last.is_whole() && last.as_runs().is_none());
+        assert_eq!(Cell::shared(MAX_INDEX).as_shared(), Some(MAX_INDEX));
         assert_eq!(Cell::shared(7).as_shared(), Some(7));
         assert_eq!(Cell::shared(7).as_owned(), None);
         assert_eq!(Cell::EMPTY.as_owned(), None);
         assert_eq!(Cell::LOCKED.as_shared(), None);
-        assert!(
-            Cell::EMPTY.is_inline() && !Cell::LOCKED.is_inline() && !Cell::owned(0).is_inline()
-        );
+        assert!(Cell::EMPTY.is_inline() && !Cell::LOCKED.is_inline() && !last.is_inline());
     }
 
     #[test]
@@ -373,8 +410,11 @@ mod tests {
         for special in [
             Cell::EMPTY,
             Cell::LOCKED,
-            Cell::owned(u32::MAX),
-            Cell::shared(u32::MAX),
+            Cell::owned(Owned {
+                index: MAX_INDEX,
+                life: MAX_LIFE,
+            }),
+            Cell::shared(MAX_INDEX),
         ] {
             assert!(!special.answers(now, Read, 0x01));
             assert!(!special.answers(Epoch::NEVER, Read, 0x01));

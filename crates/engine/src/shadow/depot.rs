@@ -7,6 +7,9 @@
 //!
 //! A shared state is counted: one for each location that holds its index and for each thread that remembers it. Its index is
 //! not used again before the count is zero, so whoever holds a count may compare indices instead of states.
+//!
+//! An owned state is named by its index and its *life*, which tells it from all others that had the index before. An index
+//! whose lives are used up is not used again: some bytes are lost for each few thousand states.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,7 +19,7 @@ use core::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::cell::Cell;
+use super::cell::{Cell, MAX_INDEX, MAX_LIFE, Owned};
 use super::extended::Extended;
 use crate::grow::Grow;
 use crate::lock::{AtomicU32, Lock, Ordering};
@@ -33,6 +36,8 @@ enum State {
 struct Entry {
     /// Of a shared state: who holds the index.
     count: AtomicU32,
+    /// How many owned states it has had. Changed by who takes the index.
+    lives: AtomicU32,
     state: Lock<State>,
 }
 
@@ -46,6 +51,8 @@ pub struct Depot {
     entries: Grow<Entry>,
     free: Lock<Vec<u32>>,
     next: AtomicU32,
+    /// Indices that are used up.
+    worn: AtomicU32,
     /// The shared states by what they say.
     interned: Box<[Lock<Interned>]>,
 }
@@ -67,13 +74,15 @@ impl Depot {
             entries: Grow::new(),
             free: Lock::default(),
             next: AtomicU32::new(0),
+            worn: AtomicU32::new(0),
             interned: (0..SHARDS).map(|_| Lock::default()).collect(),
         }
     }
 
     /// How many states there are.
     pub fn len(&self) -> usize {
-        self.next.load(Ordering::Relaxed) as usize - self.free.lock().len()
+        let unused = self.free.lock().len() + self.worn.load(Ordering::Relaxed) as usize;
+        self.next.load(Ordering::Relaxed) as usize - unused
     }
 
     /// Does every location speak for itself?
@@ -86,7 +95,7 @@ impl Depot {
             return index;
         }
         let index = self.next.fetch_add(1, Ordering::Relaxed);
-        assert!(index != u32::MAX, "footrace: 2^32 different histories");
+        assert!(index <= MAX_INDEX, "footrace: 2^29 different histories");
         index
     }
 
@@ -180,10 +189,12 @@ impl Depot {
     }
 
     /// A place for a state that one location owns.
-    pub(super) fn own(&self, state: Extended) -> u32 {
+    pub(super) fn own(&self, state: Extended) -> Owned {
         let index = self.take();
-        *self.entries.get(index).state.lock() = State::Owned(Box::new(state));
-        index
+        let entry = self.entries.get(index);
+        let life = entry.lives.fetch_add(1, Ordering::Relaxed);
+        *entry.state.lock() = State::Owned(Box::new(state));
+        Owned { index, life }
     }
 
     /// Changes an owned state. The caller has its location locked.
@@ -196,8 +207,13 @@ impl Depot {
 
     /// Gives an owned state up.
     pub(super) fn disown(&self, index: u32) -> Extended {
-        let state = core::mem::take(&mut *self.entries.get(index).state.lock());
-        self.free.lock().push(index);
+        let entry = self.entries.get(index);
+        let state = core::mem::take(&mut *entry.state.lock());
+        if entry.lives.load(Ordering::Relaxed) <= MAX_LIFE {
+            self.free.lock().push(index);
+        } else {
+            self.worn.fetch_add(1, Ordering::Relaxed);
+        }
         match state {
             State::Owned(extended) => *extended,
             State::Free | State::Shared(_) => unreachable!("a location keeps what it owns"),

@@ -14,7 +14,8 @@
 //! **Who may touch what.** Both cells are changed only by the thread that has swapped LOCKED into the first. Anybody may
 //! load them at any time for the same-epoch test: a thread finds its own current epoch only in
 //! a cell that it stored itself, earlier in program order, and then the access it is about to make is
-//! redundant whatever has happened to the location since, see [`Location::is_redundant`].
+//! redundant whatever has happened to the location since, see [`Location::is_redundant`]. Beside a state outside there is room for one such hint, left
+//! by who recorded something last; who only reads what he has read before leaves nothing, and is answered by a table of his own ([`Settled`](super::Settled)).
 //! Checking and recording happen under the lock, so of two racing accesses the later one finds the other.
 
 #[cfg(not(loom))]
@@ -31,6 +32,7 @@ use super::pages::Blank;
 #[cfg(not(loom))]
 use super::pages::Page;
 use super::rule::Rule;
+use super::settled::{Entries, known};
 use super::stats::RuleName;
 use crate::clock::{Slots, ThreadClock};
 use crate::lock::{AtomicU64, Ordering};
@@ -227,43 +229,11 @@ impl Location {
         }
     }
 
-    /// As [`Location::is_redundant`], for states that locations share.
+    /// As [`Location::is_redundant`], for states outside: what the thread itself knows of them.
     #[inline(always)]
-    pub fn is_settled(&self, memo: &mut Memo, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
+    pub fn is_settled(&self, settled: &Entries, epoch: Epoch, asked: Asked) -> bool {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
-        first.as_shared().is_some() && self.settled_by(first, memo, epoch, kind, mask)
-    }
-
-    #[inline(never)]
-    fn settled_by(
-        &self,
-        first: Cell,
-        memo: &mut Memo,
-        epoch: Epoch,
-        kind: AccessKind,
-        mask: u8,
-    ) -> bool {
-        let Some(access) = memo.settles(first, epoch, kind, mask) else {
-            return false;
-        };
-        if memo.should_hint() {
-            self.remind(first, access);
-        }
-        true
-    }
-
-    /// Leaves `access`, for which the state `first` answers, as a hint, unless the location is in use.
-    #[cold]
-    fn remind(&self, first: Cell, access: Cell) {
-        let old = self.cells[0].compare_exchange(
-            first.0,
-            Cell::LOCKED.0,
-            Ordering::Acquire,
-            Ordering::Relaxed,
-        );
-        if old.is_ok() {
-            self.unlock([first, access]);
-        }
+        known(settled, first).gives(epoch, asked)
     }
 
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
@@ -499,6 +469,9 @@ fn touch_outside<R: Rule>(
         let new = if fits {
             store(depot, depot.disown(index))
         } else {
+            if plain {
+                memo.settled.settle(depot, old[0], touch.cell);
+            }
             // After an atomic access there is no hint: the next plain write must end its release sequence, in whichever epoch.
             [old[0], hint]
         };
@@ -520,9 +493,11 @@ fn touch_outside<R: Rule>(
     let raced = out.len();
     let touched = memo.scratch.touch::<R>(me, slots, touch, out);
     let new = memo.store(depot);
-    if plain && out.len() == raced && new[0].as_owned().is_none() {
-        memo.settle(depot, new[0], touch.cell);
-        memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
+    if plain && out.len() == raced {
+        memo.settled.settle(depot, new[0], touch.cell);
+        if new[0].as_owned().is_none() {
+            memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
+        }
     }
     if let Some(index) = old[0].as_shared() {
         depot.let_go(index, 1);

@@ -1,8 +1,8 @@
 //! What a thread remembers of the states that it met.
 //!
 //! A thread that sweeps over a table of shared states makes the same step again and again: from the same state, with
-//! the same access, to the same new state. [`Memo`] keeps the last steps, and the last states that the thread knows to answer for
-//! its current epoch. So a repeated step needs no look at the state, and a repeated read of shared memory no lock.
+//! the same access, to the same new state. [`Memo`] keeps the last steps, and in [`Settled`] the last states that answer for the thread's
+//! current epoch. So a repeated step needs no look at the state, and a repeated read of shared memory no lock.
 //!
 //! A step is a function of the two cells, the access (which names slot, epoch, bytes and site) and what the thread
 //! knows; the last is told by [`ThreadClock::knowledge`](crate::clock::ThreadClock::knowledge). States are named by
@@ -13,16 +13,14 @@ use alloc::vec::Vec;
 
 use event::AccessKind;
 
-use super::cell::{Cell, Epoch};
+use super::cell::{Asked, Cell, Epoch};
 use super::depot::Depot;
 use super::extended::Extended;
 use super::location::inline;
+use super::settled::{Entries, Settled, known};
 use super::stats::RuleName;
 
 const STEPS: usize = 64;
-const SETTLED: usize = 256;
-/// See [`Memo::should_hint`].
-const HINT_EVERY: u32 = 4;
 /// See [`Memo::store`]: a state that is made weighs as much as so many that are met again …
 const MADE: u32 = 4;
 /// … and at this weight no more are made.
@@ -47,10 +45,8 @@ struct Step {
 #[derive(Debug)]
 pub struct Memo {
     steps: Box<[Option<Step>]>,
-    /// A state (as a first cell) in which the thread's access is answered.
-    settled: Box<[(Cell, Cell)]>,
-    /// How often a state was found there.
-    found: u32,
+    /// States that have the thread's access.
+    pub(super) settled: Settled,
     /// How many states were made of late, less those that were met again.
     in_vain: u32,
     /// Room to work in.
@@ -62,8 +58,7 @@ impl Default for Memo {
     fn default() -> Memo {
         Memo {
             steps: alloc::vec![None; STEPS].into(),
-            settled: alloc::vec![(Cell::EMPTY, Cell::EMPTY); SETTLED].into(),
-            found: 0,
+            settled: Settled::default(),
             in_vain: 0,
             scratch: Extended::default(),
             flat: Vec::new(),
@@ -78,47 +73,16 @@ fn place(old: [Cell; 2], access: Cell) -> usize {
 }
 
 impl Memo {
-    /// Is an access of `kind` to `mask` at `epoch` redundant in a location whose first cell is `first`? The access that
-    /// makes it so.
-    #[inline]
-    pub(crate) fn settles(
-        &self,
-        first: Cell,
-        epoch: Epoch,
-        kind: AccessKind,
-        mask: u8,
-    ) -> Option<Cell> {
-        let index = first.as_shared()?;
-        let (state, access) = self.settled[index as usize % SETTLED];
-        (state == first && access.answers(epoch, kind, mask)).then_some(access)
+    /// The states that have the thread's access.
+    #[inline(always)]
+    pub fn settled(&self) -> &Entries {
+        self.settled.entries()
     }
 
-    /// The thread found a location by [`Memo::settles`]. Is it time to leave a hint there? Threads that read the same
-    /// memory side by side would take the hint from each other, so not each time.
+    /// Is an access of `kind` to `mask` at `epoch` redundant in a location whose first cell is `first`?
     #[inline]
-    pub(super) fn should_hint(&mut self) -> bool {
-        self.found = self.found.wrapping_add(1);
-        self.found.is_multiple_of(HINT_EVERY)
-    }
-
-    /// From now on `access` is answered in a location whose first cell is `first`.
-    pub(super) fn settle(&mut self, depot: &Depot, first: Cell, access: Cell) {
-        let Some(index) = first.as_shared() else {
-            return;
-        };
-        let (state, known) = &mut self.settled[index as usize % SETTLED];
-        if *state != first {
-            depot.hold(index, 1);
-            if let Some(index) = state.as_shared() {
-                depot.let_go(index, 1);
-            }
-            (*state, *known) = (first, Cell::EMPTY);
-        }
-        *known = if known.same_epoch(access) && known.kind() == access.kind() {
-            access.with(known.mask())
-        } else {
-            access
-        };
+    pub(crate) fn settles(&self, first: Cell, epoch: Epoch, kind: AccessKind, mask: u8) -> bool {
+        known(self.settled.entries(), first).gives(epoch, Asked::new(kind, mask))
     }
 
     /// Stores the state in `scratch` for a location: its cells. A state like none before is shared in the hope that more locations will have it;
@@ -139,8 +103,17 @@ impl Memo {
             // Try again some time.
             self.in_vain -= 1;
         }
-        let index = depot.own(core::mem::take(&mut self.scratch));
-        [Cell::owned(index), Cell::EMPTY]
+        let owned = depot.own(core::mem::take(&mut self.scratch));
+        [Cell::owned(owned), Cell::EMPTY]
+    }
+
+    /// One that has lost the hope to share states for good.
+    #[cfg(test)]
+    pub(super) fn alone() -> Memo {
+        Memo {
+            in_vain: u32::MAX,
+            ..Memo::default()
+        }
     }
 
     /// The step that was made before in the same situation, made again: its outcome, with its counts settled.
@@ -171,6 +144,7 @@ impl Memo {
                 step.debt -= BATCH;
             }
         }
+        self.settled.settle(depot, step.new[0], access);
         Some((step.new, step.rule))
     }
 
@@ -208,11 +182,7 @@ impl Memo {
         for step in &mut self.steps {
             forget(depot, step.take());
         }
-        for (state, _) in &mut self.settled {
-            if let Some(index) = core::mem::take(state).as_shared() {
-                depot.let_go(index, 1);
-            }
-        }
+        self.settled.flush(depot);
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use event::{AccessKind, Site, Tid};
 
-use super::{Cell, Conflict, Depot, DjitRule, FastTrackRule, Location, Memo, Rule, Touch};
+use super::{Asked, Cell, Conflict, Depot, DjitRule, FastTrackRule, Location, Memo, Rule, Touch};
 use crate::clock::{Published, ThreadClock};
 use crate::sync::HappensBefore;
 
@@ -89,14 +89,12 @@ impl World {
     }
 
     /// The bytes that race, after each step.
-    fn run<R: Rule>(&mut self, steps: &[Step]) -> Vec<u8> {
+    fn run<R: Rule>(&mut self, steps: &[Step], memo: fn() -> Memo) -> Vec<u8> {
         let location = Location::new();
         let mut threads: Vec<(ThreadClock, Memo)> = (0..THREADS)
             .map(|t| {
-                (
-                    self.order.fork(&mut self.main, Tid(1 + t as u32)),
-                    Memo::default(),
-                )
+                let clock = self.order.fork(&mut self.main, Tid(1 + t as u32));
+                (clock, memo())
             })
             .collect();
         let mut racy = 0;
@@ -113,7 +111,7 @@ impl World {
                     let (clock, memo) = &mut threads[thread];
                     let now = clock.epoch();
                     let redundant = location.is_redundant(now, kind, mask)
-                        || location.is_settled(memo, now, kind, mask);
+                        || location.is_settled(memo.settled(), now, Asked::new(kind, mask));
                     if atomic || !redundant {
                         // Few sites, so that there are accesses to merge.
                         self.site = (self.site + 1) % 3;
@@ -176,12 +174,12 @@ fn exhaust(alphabet: &[Step], length: usize) -> u64 {
                     model.racy
                 })
                 .collect();
-            assert_eq!(
-                world.run::<FastTrackRule>(&steps),
-                expected,
-                "fasttrack {steps:?}"
-            );
-            assert_eq!(world.run::<DjitRule>(&steps), expected, "djit {steps:?}");
+            for memo in [Memo::default, Memo::alone] {
+                let found = world.run::<FastTrackRule>(&steps, memo);
+                assert_eq!(found, expected, "fasttrack {steps:?}");
+            }
+            let found = world.run::<DjitRule>(&steps, Memo::default);
+            assert_eq!(found, expected, "djit {steps:?}");
             histories += 1;
         }
         let mut at = 0;

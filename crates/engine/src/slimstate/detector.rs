@@ -14,7 +14,7 @@ use super::{BitSet, Labels, Strided};
 use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
-use crate::shadow::{Epoch, FastTrackRule, Location, RuleName, Span};
+use crate::shadow::{Entries, Epoch, FastTrackRule, Location, RuleName, Span};
 use crate::sync::{Bracket, HappensBefore};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -88,6 +88,10 @@ impl<F> SlimThread<F> {
     /// The thread's current epoch.
     pub fn epoch(&self) -> Epoch {
         self.base.clock.epoch()
+    }
+    /// What the thread knows of states outside, in the locations of FINE elements.
+    pub fn settled(&self) -> &Entries {
+        self.base.memo.settled()
     }
     /// Where the program's checks find what is foreseen.
     pub fn streams(&self) -> *const StreamTable {
