@@ -116,6 +116,11 @@ impl<R: Rule> Default for Shadow<R> {
     }
 }
 
+/// Were there races?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub struct Raced(pub bool);
+
 /// The shadow at work: for one access of one thread.
 struct Work<'a, R> {
     shadow: &'a Shadow<R>,
@@ -365,6 +370,50 @@ impl<R: Rule> Shadow<R> {
             }
             None => false,
         }
+    }
+
+    /// The same, easy or not. If there are races, who says so has to [`tell`](Shadow::tell) next.
+    #[inline(never)]
+    pub fn access_numbered(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        location: &Location,
+        (kind, addr, mask): (AccessKind, Addr, u8),
+        number: u32,
+    ) -> Raced {
+        let touch = Touch {
+            cell: Cell::new(thread.clock.stamp_again(), kind, mask, number),
+            atomic: false,
+            record: true,
+        };
+        let touched = location.touch::<R>(
+            self.depot(),
+            &mut thread.clock,
+            order.slots(),
+            &mut thread.memo,
+            touch,
+            &mut thread.found,
+        );
+        thread.counts.add(touched.rule);
+        if touched.overwritten != 0 {
+            order.overwrite(Addr(addr.0 & !7), touched.overwritten);
+        }
+        Raced(!thread.found.is_empty())
+    }
+
+    /// Tells of the races that the thread's last access was found to have.
+    #[cold]
+    pub fn tell(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        access: Access,
+        races: Sink<'_>,
+    ) {
+        let word = Addr(access.addr.0 & !7);
+        self.work(order, thread, access.kind, access.site)
+            .report(word, races);
     }
 
     /// The same, easy or not, for the site itself.

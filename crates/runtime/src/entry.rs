@@ -6,6 +6,7 @@ use engine::Detector;
 use engine::detector::Access;
 use event::{AccessKind, Addr, Elements};
 
+use engine::precise::Raced;
 use engine::shadow::Location;
 
 use crate::analysis::{Analysis, State};
@@ -33,7 +34,7 @@ fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
     own.leave();
 }
 
-/// The common cases: memory whose locations are by word, at a site that the thread knows, where the shadow is simple; or an
+/// The common cases: memory whose locations are by word, at a site that the thread knows; or an
 /// array where a loop goes on. Returns false if the access is not checked yet, or only half of it.
 #[inline(always)]
 fn quick_word(
@@ -70,12 +71,37 @@ fn quick_word(
     else {
         return false;
     };
-    runtime
-        .analysis
-        .by_word_still(&mut thread.state)
-        .is_some_and(|(order, shadow, precise)| {
-            shadow.access_inline(order, precise, location, kind, mask, number)
-        })
+    let Some((order, shadow, precise)) = runtime.analysis.by_word_still(&mut thread.state) else {
+        return false;
+    };
+    if shadow.access_inline(order, precise, location, kind, mask, number) {
+        return true;
+    }
+    let what = (kind, addr, mask);
+    if shadow.access_numbered(order, precise, location, what, number) == Raced(true) {
+        tell(thread, runtime, (kind, addr, size), pc);
+    }
+    true
+}
+
+/// Tells of the races of the thread's last access, by word.
+#[cold]
+#[inline(never)]
+fn tell(
+    thread: &mut Thread,
+    runtime: &Runtime,
+    (kind, addr, size): (AccessKind, Addr, u32),
+    pc: usize,
+) {
+    let access = Access {
+        kind,
+        addr,
+        size,
+        site: thread.site(pc),
+    };
+    if let Some((order, shadow, precise)) = runtime.analysis.by_word_still(&mut thread.state) {
+        shadow.tell(order, precise, access, &mut thread::found);
+    }
 }
 
 /// The bytes of its word that an access covers.

@@ -14,19 +14,13 @@
 
 use engine::shadow::Location;
 
-/// Takes a foreseen access at rdi and returns to the program, or goes on behind, with rax and rcx pushed and all other registers but r11 as they were.
-/// `$sized` compares the size, where it is not given by the place.
+/// Takes a foreseen access at rdi and returns to the program, or goes back to `6:`. The streams are there. `$sized` compares the size, where it
+/// is not given by the place.
 macro_rules! take_foreseen {
     ($sized:literal) => {
         concat!(
-            "push rax\n",
-            ".cfi_adjust_cfa_offset 8\n",
-            "push rcx\n",
-            ".cfi_adjust_cfa_offset 8\n",
-            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "1:\n",
             "mov rcx, qword ptr fs:[r11 + {streams}]\n",
-            "test rcx, rcx\n",
-            "jz 9f\n",
             "cmp dword ptr fs:[r11 + {depth}], 0\n",
             "jne 9f\n",
             // The slot of the place: one of two.
@@ -82,12 +76,13 @@ macro_rules! take_foreseen {
             "inc qword ptr [rcx + {again}]\n",
             "jmp 4b\n",
             "9:\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "jmp 6b\n",
         )
     };
 }
 
-/// Takes an access at rdi that is settled, or goes on behind. Comes after `take_foreseen`, whose way back to the program it takes. Wide
-/// accesses and ranges are looked at elsewhere.
+/// Takes an access at rdi that is settled by `4:`, or goes on behind. Wide accesses and ranges are looked at elsewhere.
 macro_rules! take_settled {
     (Read 1) => { $crate::stub::take_settled!(@part "", "1") };
     (Read 2) => { $crate::stub::take_settled!(@part "", "3") };
@@ -96,11 +91,11 @@ macro_rules! take_settled {
     (Write 2) => { $crate::stub::take_settled!(@part "bt eax, 8\njc 8f\n", "3") };
     (Write 4) => { $crate::stub::take_settled!(@part "bt eax, 8\njc 8f\n", "15") };
     // Slot, time and all bytes, for a write with its bit, are the low bits: no other counts.
-    (Read 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 8\njz 4b\n8:\n") };
-    (Write 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 9\njz 4b\n8:\n") };
+    (Read 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 8\njz 4f\n8:\n") };
+    (Write 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 9\njz 4f\n8:\n") };
     ($kind:ident $size:literal) => { $crate::stub::take_settled!(@none) };
     (@none) => {
-        "/* {page_shift} {cache} {word_mask} {state_shift} {state_mask} {entry_shift} {settled} {access} {epoch} {bytes_shift} */\n"
+        "/* {page_shift} {cache} {word_mask} {state_shift} {state_mask} {settled} {access} {epoch} {bytes_shift} */\n"
     };
     // The difference turned around: bytes, write, site, epoch.
     (@part $write:literal, $bytes:literal) => {
@@ -114,22 +109,20 @@ macro_rules! take_settled {
             "and ecx, 7\n",
             "shr eax, cl\n",
             "test al, ", $bytes, "\n",
-            "jz 4b\n",
+            "jz 4f\n",
             "8:\n",
         ))
     };
     (@all $compare:expr) => {
         concat!(
             // The location, as the inlined test finds it.
-            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
             "mov rax, rdi\n",
             "shr rax, {page_shift}\n",
             "movzx ecx, al\n",
             "shl ecx, 4\n",
-            "add rcx, r11\n",
-            "cmp rax, qword ptr fs:[rcx + {cache}]\n",
+            "cmp rax, qword ptr fs:[r11 + rcx + {cache}]\n",
             "jne 8f\n",
-            "mov rcx, qword ptr fs:[rcx + {cache} + 8]\n",
+            "mov rcx, qword ptr fs:[r11 + rcx + {cache} + 8]\n",
             "lea eax, [rdi + rdi]\n",
             "and eax, {word_mask}\n",
             "mov rcx, qword ptr [rcx + rax]\n",
@@ -137,7 +130,6 @@ macro_rules! take_settled {
             "mov rax, rcx\n",
             "shr rax, {state_shift}\n",
             "and eax, {state_mask}\n",
-            "shl eax, {entry_shift}\n",
             "add rax, qword ptr fs:[r11 + {settled}]\n",
             "cmp rcx, qword ptr [rax]\n",
             "jne 8f\n",
@@ -162,13 +154,24 @@ macro_rules! stub {
             concat!(".type ", stringify!($slow), ",@function"),
             concat!(stringify!($slow), ":"),
             ".cfi_startproc",
-            $crate::stub::take_foreseen!($sized),
+            "push rax",
+            ".cfi_adjust_cfa_offset 8",
+            "push rcx",
+            ".cfi_adjust_cfa_offset 8",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
+            "cmp qword ptr fs:[r11 + {streams}], 0",
+            "jne 1f",
+            // rax and rcx are pushed; r11 is where the block is.
+            "6:",
             $crate::stub::take_settled!($kind $bytes),
+            ".cfi_remember_state",
             "pop rcx",
             ".cfi_adjust_cfa_offset -8",
             "pop rax",
             ".cfi_adjust_cfa_offset -8",
             $($text,)*
+            ".cfi_restore_state",
+            $crate::stub::take_foreseen!($sized),
             ".cfi_endproc",
             concat!(".size ", stringify!($slow), ", .-", stringify!($slow)),
             inner = sym $inner,
@@ -194,7 +197,6 @@ macro_rules! stub {
             word_mask = const (engine::shadow::PAGE_WORDS - 1) * 16,
             state_shift = const engine::shadow::Settled::SHIFT,
             state_mask = const engine::shadow::Settled::MASK,
-            entry_shift = const engine::shadow::Settled::ENTRY_SHIFT,
             settled = const core::mem::offset_of!(abi::hot::Block, settled),
             access = const engine::shadow::Settled::ACCESS,
             epoch = const core::mem::offset_of!(abi::hot::Block, epoch),

@@ -65,7 +65,7 @@ pub(super) fn known(entries: &Entries, first: Cell) -> Cell {
 
 #[inline(always)]
 const fn place(first: Cell) -> usize {
-    (first.0 >> Settled::SHIFT) as usize % ENTRIES
+    (first.0 >> Cell::INDEX_SHIFT) as usize % ENTRIES
 }
 
 /// The table.
@@ -79,12 +79,10 @@ impl Default for Settled {
 }
 
 impl Settled {
-    /// A state's place is this far up in its cell, …
-    pub const SHIFT: u32 = Cell::INDEX_SHIFT;
-    /// … and has these bits.
-    pub const MASK: usize = ENTRIES - 1;
-    /// Bytes of an entry, as a power of two.
-    pub const ENTRY_SHIFT: u32 = size_of::<Entry>().trailing_zeros();
+    /// Where an entry begins is this far up in its state's cell, …
+    pub const SHIFT: u32 = Cell::INDEX_SHIFT - size_of::<Entry>().trailing_zeros();
+    /// … in these bits.
+    pub const MASK: usize = (ENTRIES - 1) * size_of::<Entry>();
     /// Where in an entry the access is; the state comes first.
     pub const ACCESS: usize = core::mem::offset_of!(Entry, access);
 
