@@ -36,8 +36,8 @@ enum State {
 struct Entry {
     /// Of a shared state: who holds the index.
     count: AtomicU32,
-    /// How many owned states it has had. Changed by who takes the index.
-    lives: AtomicU32,
+    /// How many owned states it has had. Only who has the index looks at it, so it is no part of the model.
+    lives: core::sync::atomic::AtomicU32,
     state: Lock<State>,
 }
 
@@ -51,8 +51,8 @@ pub struct Depot {
     entries: Grow<Entry>,
     free: Lock<Vec<u32>>,
     next: AtomicU32,
-    /// Indices that are used up.
-    worn: AtomicU32,
+    /// How many indices are used up.
+    worn: core::sync::atomic::AtomicU32,
     /// The shared states by what they say.
     interned: Box<[Lock<Interned>]>,
 }
@@ -74,7 +74,7 @@ impl Depot {
             entries: Grow::new(),
             free: Lock::default(),
             next: AtomicU32::new(0),
-            worn: AtomicU32::new(0),
+            worn: 0.into(),
             interned: (0..SHARDS).map(|_| Lock::default()).collect(),
         }
     }
