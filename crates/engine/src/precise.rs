@@ -19,7 +19,7 @@ use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
     Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
-    PAGE_BYTES, Rule, RuleName, Span, Touch, word_of, words,
+    PAGE_BYTES, Repeats, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -44,6 +44,8 @@ pub struct PreciseThread {
     pub counts: Counts,
     /// What it remembers of states that locations share.
     pub memo: Memo,
+    /// What it remembers of its reads.
+    repeats: Repeats,
     /// Races of the access under way; empty in between.
     found: Vec<Conflict>,
 }
@@ -55,6 +57,7 @@ impl PreciseThread {
             clock,
             counts: Counts::default(),
             memo: Memo::default(),
+            repeats: Repeats::default(),
             found: Vec::new(),
         }
     }
@@ -596,13 +599,14 @@ impl<R: Rule> Shadow<R> {
                 Some(next) => at = next,
                 None => {
                     let Some(span) = Span::cut(at, end - at.0).next() else {
-                        return;
+                        break;
                     };
                     self.clear_span(order, span);
                     at = Addr(at.0 + span.len);
                 }
             }
         }
+        self.memory.renewed(addr, len);
     }
 
     fn clear_span(&self, order: &HappensBefore, span: Span) {

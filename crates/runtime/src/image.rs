@@ -61,10 +61,54 @@ fn copy_small(to: *mut u8, from: *const u8, n: usize) -> *mut u8 {
     to
 }
 
+/// Up to so many bytes a loop is faster than the processor's own.
+const MEDIUM: usize = 512;
+
+/// Copies more than 16 bytes upwards, 16 at a time, to where `from` is not below `to` or not near it.
+unsafe fn copy_up(to: *mut u8, from: *const u8, n: usize) {
+    // SAFETY: by the caller's promise. The last 16 bytes are read before anything is written.
+    unsafe {
+        asm!("movdqu {last}, [{from} + {n} - 16]",
+            "lea {end}, [{to} + {n} - 16]",
+            "2:",
+            "movdqu {x}, [{from}]",
+            "movdqu [{to}], {x}",
+            "add {from}, 16",
+            "add {to}, 16",
+            "cmp {to}, {end}",
+            "jb 2b",
+            "movdqu [{end}], {last}",
+            from = inout(reg) from => _, to = inout(reg) to => _, n = in(reg) n, end = out(reg) _,
+            x = out(xmm_reg) _, last = out(xmm_reg) _, options(nostack));
+    }
+}
+
+/// The same downwards, to where `to` is not below `from` or not near it.
+unsafe fn copy_down(to: *mut u8, from: *const u8, n: usize) {
+    // SAFETY: by the caller's promise. The first 16 bytes are read before anything is written.
+    unsafe {
+        asm!("movdqu {first}, [{from}]",
+            "2:",
+            "movdqu {x}, [{from} + {n} - 16]",
+            "movdqu [{to} + {n} - 16], {x}",
+            "sub {n}, 16",
+            "cmp {n}, 16",
+            "ja 2b",
+            "movdqu [{to}], {first}",
+            from = in(reg) from, to = in(reg) to, n = inout(reg) n => _,
+            x = out(xmm_reg) _, first = out(xmm_reg) _, options(nostack));
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __footrace_memcpy(to: *mut u8, from: *const u8, n: usize) -> *mut u8 {
     if n <= 32 {
         return copy_small(to, from, n);
+    }
+    if n <= MEDIUM {
+        // SAFETY: they do not overlap.
+        unsafe { copy_up(to, from, n) };
+        return to;
     }
     // SAFETY: by the caller's promise; the direction flag is clear by the ABI.
     unsafe {
@@ -81,13 +125,10 @@ unsafe extern "C" fn __footrace_memmove(to: *mut u8, from: *const u8, n: usize) 
     }
     if (to as usize).wrapping_sub(from as usize) >= n {
         // SAFETY: copying upwards does not overwrite what is still to be read.
-        return unsafe { __footrace_memcpy(to, from, n) };
-    }
-    // SAFETY: backwards from the last byte, and the direction flag is put back.
-    unsafe {
-        asm!("std", "rep movsb", "cld", inout("rcx") n => _,
-            inout("rdi") to.wrapping_add(n - 1) => _, inout("rsi") from.wrapping_add(n - 1) => _,
-            options(nostack));
+        unsafe { copy_up(to, from, n) };
+    } else {
+        // SAFETY: nor does copying downwards here.
+        unsafe { copy_down(to, from, n) };
     }
     to
 }

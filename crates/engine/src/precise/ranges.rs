@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use event::{Addr, Elements};
+use event::{AccessKind, Addr, Elements};
 
 use super::{Shadow, Work, report_conflict};
 use crate::detector::{Race, Side, Sink};
@@ -26,6 +26,25 @@ impl<'a, R: Rule> Work<'a, R> {
 
     /// An access to many elements.
     pub(super) fn elements(&mut self, elements: Elements, races: Sink<'_>) {
+        let (memory, epoch) = (&self.shadow.memory, self.thread.clock.epoch());
+        let range = memory.range(elements);
+        let Some(range) = range.filter(|_| self.kind == AccessKind::Read) else {
+            return self.each(elements, races);
+        };
+        if memory.is_reread(&self.thread.repeats, range, epoch) {
+            return self.thread.counts.add(RuleName::RangeSameEpoch);
+        }
+        let read = memory.begin_read(range, epoch);
+        self.each(elements, races);
+        let thread = &mut *self.thread;
+        // A thread that went on in another slot has recorded some of it there.
+        if thread.clock.recording() {
+            thread.repeats.keep(read, thread.clock.epoch());
+        }
+    }
+
+    /// The same, with nothing remembered of it as a whole.
+    fn each(&mut self, elements: Elements, races: Sink<'_>) {
         let elem = u64::from(elements.elem);
         if elements.stride <= 1 {
             let start = elements.lo.checked_mul(elem);

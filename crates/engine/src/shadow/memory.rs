@@ -15,12 +15,14 @@
 
 use alloc::vec::Vec;
 
-use event::{AccessKind, Addr};
+use event::{AccessKind, Addr, Elements};
 
 use super::cell::{Cell, Epoch};
 use super::depot::Depot;
 use super::location::{Kind, Location, discard};
 use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
+use super::renewals::Renewals;
+use super::repeats::{Range, Read, Repeats, SHORTEST};
 use super::run_pages::{Locked, RunPages};
 use super::sweep::Sweeps;
 
@@ -32,6 +34,9 @@ pub struct Memory {
     /// By number of the page, as if that were a word.
     whole: Pages<Location>,
     depot: Depot,
+    renewals: Renewals,
+    /// Words of the shortest range that a thread remembers to have read.
+    shortest: u64,
 }
 
 /// How a page that is not split is found.
@@ -59,13 +64,16 @@ impl Memory {
         Memory::with_runs(0)
     }
 
-    /// Untouched, with `credit` for pages with runs to live on: the more, the more accesses to single words do not split them.
+    /// Untouched, with `credit` for pages with runs to live on: the more, the more accesses to single words do not split them. For tests: with any,
+    /// short ranges are treated as long ones are.
     pub fn with_runs(credit: i32) -> Memory {
         Memory {
             split: Pages::new(),
             runs: RunPages::new(credit),
             whole: Pages::new(),
             depot: Depot::new(),
+            renewals: Renewals::new(),
+            shortest: if credit > 0 { 1 } else { SHORTEST },
         }
     }
 
@@ -163,6 +171,28 @@ impl Memory {
             Kind::Runs(index) => self.runs.is_repeated(index, epoch, kind, sweeps),
             Kind::Whole | Kind::Split => false,
         }
+    }
+
+    /// The range of these elements, if it is worth remembering.
+    #[inline]
+    pub(crate) fn range(&self, elements: Elements) -> Option<Range> {
+        Range::of(elements, self.shortest)
+    }
+
+    /// Has the thread whose `repeats` these are read all of `range` in this epoch?
+    #[inline]
+    pub(crate) fn is_reread(&self, repeats: &Repeats, range: Range, epoch: Epoch) -> bool {
+        repeats.has(&self.renewals, range, epoch)
+    }
+
+    /// A thread is about to read `range`, and wants to [remember](Repeats::keep) it.
+    pub(crate) fn begin_read(&self, range: Range, epoch: Epoch) -> Read {
+        Repeats::begin(&self.renewals, range, epoch)
+    }
+
+    /// All of these bytes have been made fresh: whoever remembers a read of them must not.
+    pub(crate) fn renewed(&self, addr: Addr, bytes: u64) {
+        self.renewals.renewed(addr, bytes);
     }
 
     /// What the page of `addr` is, if it is not split; `whole` is its own location.

@@ -23,8 +23,8 @@ struct RunPage {
     page: u64,
     /// Steps that runs saved, less those that they cost, since not too long ago.
     credit: i32,
-    /// Where single words were accessed last: the word after each.
-    next: [u16; 2],
+    /// Single words that were accessed last.
+    last: [u16; 2],
     runs: Runs,
 }
 
@@ -37,32 +37,35 @@ mod price {
     pub(super) const VISIT: i32 = 10;
     /// … and more for each lane that it touches.
     pub(super) const LANE: i32 = 6;
-    /// An access to the word after another one that was accessed of late, and is redundant …
-    pub(super) const NEXT: i32 = 2;
-    /// … or is not, so that a run is cut and joined to another one …
-    pub(super) const MOVE: i32 = 16;
+    /// An access to a word near another one that was accessed of late, and is redundant …
+    pub(super) const NEAR: i32 = 1;
+    /// … or is not, so that the border of a run is moved …
+    pub(super) const MOVE: i32 = 4;
+    /// … or that a run is made: of which there will be fewer again, if this goes on …
+    pub(super) const MAKE: i32 = 8;
     /// … one to any other word, where a test that is inlined might have answered …
-    pub(super) const WORD: i32 = 32;
+    pub(super) const WORD: i32 = 64;
     /// … and one that makes a run of its own.
-    pub(super) const ALONE: i32 = 64;
-    /// No page has more to spend than this, whatever it was used for in the past. A page that was whole starts with it.
-    pub(super) const MOST: i32 = 2048;
-    /// More lanes take more memory than words do.
-    pub(super) const LANES: usize = 512;
+    pub(super) const ALONE: i32 = 128;
+    /// No page has more to spend than this, whatever it was used for in the past: enough to go through it twice, word by word, with several
+    /// looks at each. A page that was whole starts with it.
+    pub(super) const MOST: i32 = 8192;
+    /// With more lanes, runs take more memory than words do.
+    pub(super) const LANES: usize = 400;
 }
 
 /// What is saved by an access to so many words.
-fn saved(words: u32, swept: Swept, next: bool) -> i32 {
+fn saved(words: u32, swept: Swept, near: bool) -> i32 {
     if words > 1 {
-        2 * words as i32 - price::VISIT - price::LANE * swept.lanes as i32
-    } else if next && !swept.changed {
-        -price::NEXT
-    } else if next {
-        -price::MOVE
-    } else if swept.grown > 0 {
-        -price::ALONE
-    } else {
-        -price::WORD
+        return 2 * words as i32 - price::VISIT - price::LANE * swept.lanes as i32;
+    }
+    let made = swept.grown > 0;
+    -match (near, made) {
+        (true, true) => price::MAKE,
+        (true, false) if swept.changed => price::MOVE,
+        (true, false) => price::NEAR,
+        (false, true) => price::ALONE,
+        (false, false) => price::WORD,
     }
 }
 
@@ -75,21 +78,17 @@ impl RunPage {
     /// There was such an access. Returns whether to go on with runs.
     fn spend(&mut self, sweeps: &Sweeps, swept: Swept) -> bool {
         let words = sweeps.words();
-        let next = words == 1 && self.is_next(sweeps.first());
-        self.credit = (self.credit + saved(words, swept, next)).min(price::MOST);
+        let near = words == 1 && self.is_near(sweeps.first());
+        self.credit = (self.credit + saved(words, swept, near)).min(price::MOST);
         self.credit >= 0 && self.runs.lanes() <= price::LANES
     }
 
-    /// Is a word next to one of the last two? Loops over two rows of one page are no rarity.
-    fn is_next(&mut self, word: u16) -> bool {
-        let [last, before] = self.next;
-        let (next, other) = if word == last {
-            (true, before)
-        } else {
-            (word == before, last)
-        };
-        self.next = [word + 1, other];
-        next
+    /// Is a word near one of the last two? Loops over two rows of one page are no rarity, nor are those that look at neighbours.
+    fn is_near(&mut self, word: u16) -> bool {
+        let near = |other: u16| word.abs_diff(other) <= 2;
+        let [last, before] = self.last;
+        self.last = [word, if near(last) { before } else { last }];
+        near(last) || near(before)
     }
 }
 
@@ -184,7 +183,7 @@ impl RunPages {
         *locked = RunPage {
             page: page + 1,
             credit: self.credit(cells[0] != Cell::EMPTY),
-            next: [0; 2],
+            last: [0; 2],
             runs: Runs::new(cells),
         };
         index

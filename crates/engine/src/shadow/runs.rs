@@ -172,6 +172,9 @@ impl Runs {
         let before = self.runs.len();
         let mut swept = Swept::default();
         let mut run = self.find(sweep.first);
+        if sweep.first == sweep.last && self.length(run) > 1 {
+            return self.single(depot, run, sweep.first, what, done, f);
+        }
         // The first run that is not what it was, and how many are behind the last one.
         let mut changed = None;
         while run < self.runs.len() && self.start(run) <= sweep.last {
@@ -217,6 +220,73 @@ impl Runs {
         }
         swept.grown = self.runs.len() as i32 - before as i32;
         swept
+    }
+
+    /// The same for one word of a run that has more. Loops that go through a page word by word move the border between what they have done and
+    /// what they have not: that needs no new run.
+    fn single<T>(
+        &mut self,
+        depot: &Depot,
+        run: usize,
+        word: u16,
+        what: &mut T,
+        done: impl Fn(&T, Lane) -> bool,
+        mut f: impl FnMut(&mut T, &mut Lane, Extent),
+    ) -> Swept {
+        let mut swept = Swept {
+            lanes: 1,
+            ..Swept::default()
+        };
+        let lane = self.lane(run, word);
+        if done(what, self.lanes[lane]) {
+            return swept;
+        }
+        swept.changed = true;
+        let old = shareable(depot, self.lanes[lane]);
+        self.lanes[lane] = old;
+        hold(depot, old);
+        let mut new = old;
+        let extent = Extent {
+            first: word,
+            step: 1,
+            count: 1,
+        };
+        f(what, &mut new, extent);
+        let (start, end) = (self.start(run), self.runs[run].end);
+        let is_in = |other: usize| same(new, self.lanes[self.lane(other, word)]);
+        // What is left of the run needs a word for each lane.
+        if self.length(run) > self.period(run) {
+            if word == start && run > 0 && is_in(run - 1) {
+                self.runs[run - 1].end += 1;
+                discard(depot, new);
+                return swept;
+            }
+            if word == end - 1 && run + 1 < self.runs.len() && is_in(run + 1) {
+                self.runs[run].end -= 1;
+                discard(depot, new);
+                return swept;
+            }
+        }
+        let (before, behind) = (self.runs.len(), self.runs.len() - run - 1);
+        let mut own = self.cut(depot, run, word);
+        if self.runs[own].end > word + 1 {
+            own = self.cut(depot, own, word + 1) - 1;
+        }
+        let lane = self.lane(own, word);
+        discard(depot, core::mem::replace(&mut self.lanes[lane], new));
+        self.join(depot, run, self.runs.len() - behind + 1);
+        swept.grown = self.runs.len() as i32 - before as i32;
+        swept
+    }
+
+    /// Words of a run.
+    fn length(&self, run: usize) -> u16 {
+        self.runs[run].end - self.start(run)
+    }
+
+    /// The lane of a word in `run`, or of one that would be in it if it were longer.
+    fn lane(&self, run: usize, word: u16) -> usize {
+        self.first_lane(run) + usize::from(word % self.period(run))
     }
 
     /// Are all lanes of a run that have words of `sweep` done? How many these are.
@@ -298,6 +368,8 @@ impl Runs {
             // The most frequent cut.
             let lane = self.lanes[first];
             hold(depot, lane);
+            make_room(&mut self.lanes);
+            make_room(&mut self.runs);
             self.lanes.insert(first + 1, lane);
             self.runs[run].end = end;
             self.runs.insert(
@@ -343,6 +415,10 @@ impl Runs {
         let mut run = from;
         while run < to.min(self.runs.len()) {
             self.shorten(depot, run);
+            if let Some((first, last)) = self.find_period(run) {
+                self.alternate(depot, first, last);
+                run = first;
+            }
             if run > 0 && self.is_joined(run) {
                 let longer = self.period(run) > self.period(run - 1);
                 // Its neighbours have another neighbour now: the next run comes up in any case, the one before if the period is new to it.
@@ -351,6 +427,53 @@ impl Runs {
             } else {
                 run += 1;
             }
+        }
+    }
+
+    /// Is a run the first or the last of some single words that repeat themselves? The first of these, and the last.
+    fn find_period(&self, run: usize) -> Option<(usize, usize)> {
+        let is_single = |run: usize| run < self.runs.len() && self.length(run) == 1;
+        let beside = [run > 0 && is_single(run - 1), is_single(run + 1)];
+        if !is_single(run) || beside == [false; 2] {
+            return None;
+        }
+        let lane = |run: usize| self.lanes[self.first_lane(run)];
+        let group = |first: usize, period: usize| {
+            let singles = first..first + 2 * period;
+            let mut again = first..first + period;
+            let repeats = singles.into_iter().all(is_single)
+                && again.all(|run| same(lane(run), lane(run + period)));
+            repeats.then_some((first, first + 2 * period - 1))
+        };
+        // Most words are like none of their neighbours.
+        let like = |other: usize| same(lane(run), lane(other));
+        (2..=LONGEST_PERIOD).find_map(|period| {
+            let upward = (run + 1).checked_sub(2 * period);
+            upward
+                .filter(|_| beside[0] && like(run - period))
+                .and_then(|first| group(first, period))
+                .or_else(|| {
+                    let downward = beside[1] && run + period < self.runs.len();
+                    (downward && like(run + period))
+                        .then(|| group(run, period))
+                        .flatten()
+                })
+        })
+    }
+
+    /// Makes one run of the single words from run `first` to run `last`, the second half of which repeats the first.
+    fn alternate(&mut self, depot: &Depot, first: usize, last: usize) {
+        let period = (last + 1 - first) / 2;
+        let (start, end) = (self.start(first), self.runs[last].end);
+        let lane = self.first_lane(first);
+        self.lanes[lane..lane + period].rotate_right(usize::from(start) % period);
+        for lane in self.lanes.drain(lane + period..lane + 2 * period) {
+            discard(depot, lane);
+        }
+        self.runs[first].end = end;
+        self.runs.drain(first + 1..=last);
+        for run in &mut self.runs[first + 1..] {
+            run.lane -= period as u16;
         }
     }
 
@@ -446,6 +569,13 @@ impl Runs {
     }
 }
 
+/// Room for one more, with less to spare than a `Vec` would: pages that have many runs are many.
+fn make_room<T>(all: &mut Vec<T>) {
+    if all.len() == all.capacity() {
+        all.reserve_exact(4 + all.len() / 8);
+    }
+}
+
 /// Cells that may be copied were.
 fn hold(depot: &Depot, lane: Lane) {
     debug_assert!(lane[0].as_owned().is_none(), "made shareable before");
@@ -483,7 +613,11 @@ mod tests {
             1 => random.up_to(1) as u16 * 511,
             _ => random.up_to(7) as u16 * 64 + random.up_to(1) as u16,
         };
-        let (a, b) = (place(random), place(random));
+        let (a, mut b) = (place(random), place(random));
+        if random.up_to(2) == 0 {
+            // One word, often next to where a run ends.
+            b = a;
+        }
         let period = match random.up_to(3) {
             0 => 1 + random.up_to(7) as u16,
             1 => 2,
@@ -563,6 +697,51 @@ mod tests {
             });
             assert_eq!(at, PAGE_WORDS);
             assert!(depot.is_empty());
+        }
+    }
+
+    /// Who goes through a page word by word, up or down, leaves it as one who goes through it at once does, whatever pattern it has.
+    #[test]
+    fn word_by_word_is_as_good_as_at_once() {
+        let depot = Depot::new();
+        let cell = |time| {
+            let epoch = Epoch::new(Slot(1), Time(time));
+            Cell::new(epoch, AccessKind::Write, 0xFF, 0)
+        };
+        for (period, down) in (1..=LONGEST_PERIOD as u16).flat_map(|p| [(p, false), (p, true)]) {
+            let mut runs = Runs::new([Cell::EMPTY; 2]);
+            let mut touch = |sweep: Sweep, time: u32| {
+                runs.sweep(
+                    &depot,
+                    sweep,
+                    &mut (),
+                    |(), _| false,
+                    |(), lane, _| *lane = [cell(time), lane[0]],
+                );
+                (runs.runs.len(), runs.lanes())
+            };
+            for first in 0..period {
+                let last = first + (PAGE_WORDS as u16 - 1 - first) / period * period;
+                let sweep = Sweep {
+                    first,
+                    last,
+                    period,
+                    mask: 0xFF,
+                };
+                touch(sweep, 1 + u32::from(first));
+            }
+            for i in 0..PAGE_WORDS as u16 {
+                let word = if down { PAGE_WORDS as u16 - 1 - i } else { i };
+                let sweep = Sweep {
+                    first: word,
+                    last: word,
+                    period: 1,
+                    mask: 0xFF,
+                };
+                let (many, lanes) = touch(sweep, 100);
+                assert!(lanes <= 5 * usize::from(period), "{period} {word} {many}");
+            }
+            assert_eq!((runs.runs.len(), runs.lanes()), (1, usize::from(period)));
         }
     }
 

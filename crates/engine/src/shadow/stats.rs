@@ -36,6 +36,8 @@ rules! {
     Run,
     /// A range of a page with runs that the thread already accessed in this epoch.
     RunSameEpoch,
+    /// A long range that the thread already read in this epoch.
+    RangeSameEpoch,
     /// A page gets runs.
     RunPage,
     /// An access cut a run of its page, or more.

@@ -1,0 +1,220 @@
+//! The ranges that a thread read of late, for itself.
+//!
+//! Threads that work on the same data read the same ranges over and over: the column that all others are reduced by, the places of all
+//! particles. The same-epoch rule says of each word that it was read before; a thread that remembers the range
+//! needs to look at none, nor at any memory that others write to.
+//!
+//! Sound as [`Location::is_redundant`](super::Location::is_redundant) is: each of these words has a record of this thread's current epoch, or had
+//! one that somebody else met since, unless it has become fresh, which [`Renewals`] tells. Only reads: a plain write also ends what
+//! atomic objects there are, and these may have come since.
+
+use alloc::boxed::Box;
+
+use event::Elements;
+
+use super::cell::Epoch;
+use super::renewals::{Renewals, Watch};
+
+const KEPT: usize = 32;
+/// Words of the shortest range that is worth it: most of those that are shorter never come again, and the shadow answers in a few steps.
+pub(super) const SHORTEST: u64 = 16;
+
+/// A range that may be remembered: elements of `elem` bytes from `first` to `last`, `step` bytes apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Range {
+    first: u64,
+    /// The last element's first byte.
+    last: u64,
+    step: u64,
+    elem: u64,
+}
+
+impl Range {
+    /// These elements, if they are at least `shortest` words.
+    #[inline]
+    pub(super) fn of(elements: Elements, shortest: u64) -> Option<Range> {
+        let mut elem = u64::from(elements.elem);
+        let (mut step, mut count) = (elem.checked_mul(elements.stride)?, elements.len());
+        if elements.stride <= 1 {
+            // Neighbours are bytes.
+            (count, step, elem) = (count.checked_mul(elem)?, 1, 1);
+            if count < 8 * shortest {
+                return None;
+            }
+        }
+        if count < shortest {
+            return None;
+        }
+        let start = elements.lo.checked_mul(u64::from(elements.elem))?;
+        let first = elements.base.0.checked_add(start)?;
+        let last = first.checked_add((count - 1).checked_mul(step)?)?;
+        let end = last.checked_add(elem)?;
+        Renewals::is_near(first, end).then_some(Range {
+            first,
+            last,
+            step,
+            elem,
+        })
+    }
+
+    /// Are all bytes of `other` among these?
+    fn has(self, other: Range) -> bool {
+        self.step == other.step
+            && self.elem == other.elem
+            && self.first <= other.first
+            && other.last <= self.last
+            && (self.step == 1 || (other.first - self.first).is_multiple_of(self.step))
+    }
+
+    /// Loops over what is left of something end at the same place.
+    fn place(self) -> usize {
+        (self.last.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % KEPT
+    }
+
+    fn watch(self, renewals: &Renewals) -> Watch {
+        renewals.watch(self.first, self.last + self.elem - 1)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    /// Zero if there is none.
+    epoch: u64,
+    range: Range,
+    watch: Watch,
+}
+
+/// What a thread remembers of its reads. Belongs to one thread of one detector.
+#[derive(Debug)]
+pub(crate) struct Repeats {
+    kept: Box<[Kept]>,
+}
+
+impl Default for Repeats {
+    fn default() -> Repeats {
+        Repeats {
+            kept: alloc::vec![Kept::default(); KEPT].into(),
+        }
+    }
+}
+
+/// A range that is being read, to be remembered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read {
+    range: Range,
+    epoch: Epoch,
+    watch: Watch,
+}
+
+impl Repeats {
+    /// Has the thread read all of it in this epoch?
+    #[inline]
+    pub(super) fn has(&self, renewals: &Renewals, range: Range, epoch: Epoch) -> bool {
+        let kept = &self.kept[range.place()];
+        kept.epoch == epoch.bits()
+            && kept.range.has(range)
+            && renewals.is_still(
+                kept.range.first,
+                kept.range.last + kept.range.elem - 1,
+                kept.watch,
+            )
+    }
+
+    /// The thread is about to read it in `epoch`.
+    pub(super) fn begin(renewals: &Renewals, range: Range, epoch: Epoch) -> Read {
+        Read {
+            range,
+            epoch,
+            watch: range.watch(renewals),
+        }
+    }
+
+    /// It did, and all of it is recorded in `epoch`.
+    pub(crate) fn keep(&mut self, read: Read, epoch: Epoch) {
+        if read.epoch == epoch {
+            self.kept[read.range.place()] = Kept {
+                epoch: epoch.bits(),
+                range: read.range,
+                watch: read.watch,
+            };
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::clock::{Slot, Time};
+    use alloc::collections::BTreeSet;
+    use alloc::vec::Vec;
+    use event::Addr;
+
+    fn bytes(elements: Elements) -> BTreeSet<u64> {
+        let elem = u64::from(elements.elem);
+        let bytes = |i| (0..elem).map(move |byte| elements.addr(i).0 + byte);
+        elements.indices().flat_map(bytes).collect()
+    }
+
+    /// A range answers for its bytes in its epoch, and for no others.
+    #[test]
+    fn ranges_answer_for_their_bytes() {
+        let renewals = Renewals::new();
+        let epoch = Epoch::new(Slot(3), Time(9));
+        let all: Vec<Elements> = [1u8, 4, 8]
+            .into_iter()
+            .flat_map(|elem| [1u64, 2, 3, 9].map(|stride| (elem, stride)))
+            .flat_map(|(elem, stride)| [0u64, 1, 2, 9, 18].map(|lo| (elem, stride, lo)))
+            .flat_map(|(elem, stride, lo)| [400, 417].map(|hi| (elem, stride, lo, hi)))
+            .map(|(elem, stride, lo, hi)| Elements {
+                base: Addr(4096),
+                elem,
+                lo,
+                hi,
+                stride,
+            })
+            .collect();
+        let mut answered = 0;
+        for &made in &all {
+            let range = Range::of(made, SHORTEST).expect("long enough");
+            let mut repeats = Repeats::default();
+            let read = Repeats::begin(&renewals, range, epoch);
+            repeats.keep(read, Epoch::new(Slot(3), Time(10)));
+            assert!(!repeats.has(&renewals, range, epoch));
+            repeats.keep(read, epoch);
+            assert!(repeats.has(&renewals, range, epoch));
+            let made = bytes(made);
+            for &asked in &all {
+                let range = Range::of(asked, SHORTEST).expect("long enough");
+                if repeats.has(&renewals, range, epoch) {
+                    assert!(bytes(asked).is_subset(&made), "{made:?} {asked:?}");
+                    answered += 1;
+                }
+                assert!(!repeats.has(&renewals, range, Epoch::new(Slot(3), Time(10))));
+                assert!(!repeats.has(&renewals, range, Epoch::new(Slot(2), Time(9))));
+            }
+            renewals.renewed(Addr(*made.last().unwrap()), 1);
+            assert!(!repeats.has(&renewals, range, epoch));
+        }
+        // Most of them are followed by one with the same end.
+        assert!(answered > all.len());
+    }
+
+    #[test]
+    fn ranges_that_are_short_or_far_are_left_out() {
+        let elements = |base, hi, stride| Elements {
+            base: Addr(base),
+            elem: 8,
+            lo: 0,
+            hi,
+            stride,
+        };
+        assert!(Range::of(elements(4096, 15, 1), SHORTEST).is_none());
+        assert!(Range::of(elements(4096, 16, 1), SHORTEST).is_some());
+        assert!(Range::of(elements(4096, 31, 2), SHORTEST).is_some());
+        assert!(Range::of(elements(4096, 30, 2), SHORTEST).is_none());
+        assert!(Range::of(elements(4096, 1 << 20, 1), SHORTEST).is_none());
+        assert!(Range::of(elements(u64::MAX - 100, 1 << 10, 1), SHORTEST).is_none());
+        assert!(Range::of(elements(4096, u64::MAX, 2), SHORTEST).is_none());
+        assert!(Range::of(elements(4096, 0, 1), SHORTEST).is_none());
+    }
+}
