@@ -451,6 +451,18 @@ impl<R: Rule> Shadow<R> {
         settled
     }
 
+    /// Is a read of `size` bytes redundant, in a page with runs that the thread goes through word by word?
+    #[inline]
+    pub fn is_reread(&self, thread: &mut PreciseThread, addr: Addr, size: u32) -> bool {
+        let epoch = thread.clock.epoch();
+        let reread = addr.0 % 8 + u64::from(size) <= 8
+            && self.memory.has_word(&mut thread.repeats, addr, epoch);
+        if reread {
+            thread.counts.add(RuleName::RunSameEpoch);
+        }
+        reread
+    }
+
     /// A plain access to `size` bytes.
     #[inline]
     pub fn access(
@@ -473,6 +485,8 @@ impl<R: Rule> Shadow<R> {
                     );
                 }
             }
+            None if access.kind == AccessKind::Read
+                && self.is_reread(thread, access.addr, access.size) => {}
             None => self.access_bytes(order, thread, access, races),
         }
     }

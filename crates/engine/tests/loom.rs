@@ -409,3 +409,43 @@ fn a_whole_page_gets_runs_once() {
         &[400..800],
     );
 }
+
+/// A thread that remembers a range reads it again after it became fresh, which it is told: that is a new read.
+#[test]
+fn a_range_that_became_fresh_is_not_remembered() {
+    model(|| {
+        let world = Arc::new(FastTrack::default());
+        let none: Sink<'_> = &mut |_: &Race| ();
+        let elements = Elements {
+            base: Addr(BLOCK),
+            elem: 8,
+            lo: 0,
+            hi: 64,
+            stride: 1,
+        };
+        let mut main = world.root(Tid(0));
+        write_elements(&*world, &mut main, (0, 512), none);
+        write_elements(&*world, &mut main, (0, 64), none);
+        let mut a = world.fork(&mut main, Tid(1), none);
+        let mut b = world.fork(&mut main, Tid(2), none);
+        let fresh = Arc::new(loom::sync::atomic::AtomicBool::new(false));
+        let (there, told) = (Arc::clone(&world), Arc::clone(&fresh));
+        let other = spawn(move || {
+            let mut races = 0;
+            let sink: Sink<'_> = &mut |_: &Race| races += 1;
+            there.range(&mut a, AccessKind::Read, elements, Site(3), sink);
+            let again = told.load(std::sync::atomic::Ordering::Acquire);
+            if again {
+                there.range(&mut a, AccessKind::Read, elements, Site(4), sink);
+            }
+            (again, races)
+        });
+        let mut races = 0;
+        let sink: Sink<'_> = &mut |_: &Race| races += 1;
+        world.alloc(&mut b, elements.base, 8, 64, Site(5), sink);
+        fresh.store(true, std::sync::atomic::Ordering::Release);
+        write_elements(&*world, &mut b, (0, 64), sink);
+        let (again, theirs) = other.join().unwrap();
+        assert!(!again || races + theirs > 0);
+    });
+}

@@ -399,47 +399,36 @@ fn a_red_black_grid_keeps_its_runs() {
     assert!(split(&me) - before < 100, "{} more", split(&me) - before);
 }
 
-/// A range that a thread repeats needs no check, unless the memory is another's by then.
+/// A range that a thread repeats needs no check, unless the memory is another's by then: whether the thread remembers it or the page does.
 #[test]
 fn a_repeated_range_of_new_memory_is_no_repetition() {
-    let detector = FastTrack::default();
-    let mut races = Vec::new();
-    let mut main = detector.root(Tid(0));
-    let mut reader = detector.fork(&mut main, Tid(1), &mut |_| ());
-    let mut writer = detector.fork(&mut main, Tid(2), &mut |_| ());
-    let elements = event::Elements {
-        base: Addr(0x10_000),
-        elem: 8,
-        lo: 10,
-        hi: 200,
-        stride: 1,
-    };
-    for _ in 0..2 {
-        detector.range(
-            &mut reader,
-            AccessKind::Read,
-            elements,
-            Site(1),
-            &mut |_| (),
-        );
-    }
-    assert_eq!(reader.counts.get(RuleName::RunSameEpoch), 1);
-    detector.alloc(&mut main, elements.base, 8, 200, Site(2), &mut |_| ());
-    detector.range(
-        &mut reader,
-        AccessKind::Read,
-        elements,
-        Site(3),
-        &mut |_| (),
-    );
-    detector.range(
-        &mut writer,
-        AccessKind::Write,
-        elements,
-        Site(4),
-        &mut |race| {
+    for (kind, rule) in [
+        (AccessKind::Read, RuleName::RangeSameEpoch),
+        (AccessKind::Write, RuleName::RunSameEpoch),
+    ] {
+        let detector = FastTrack::default();
+        let mut races = Vec::new();
+        let mut main = detector.root(Tid(0));
+        let mut reader = detector.fork(&mut main, Tid(1), &mut |_| ());
+        let mut writer = detector.fork(&mut main, Tid(2), &mut |_| ());
+        let elements = event::Elements {
+            base: Addr(0x10_000),
+            elem: 8,
+            lo: 10,
+            hi: 200,
+            stride: 1,
+        };
+        for _ in 0..2 {
+            detector.range(&mut reader, kind, elements, Site(1), &mut |_| ());
+        }
+        assert_eq!(reader.counts.get(rule), 1);
+        detector.alloc(&mut main, elements.base, 8, 200, Site(2), &mut |_| ());
+        detector.range(&mut reader, kind, elements, Site(3), &mut |_| ());
+        let write = AccessKind::Write;
+        detector.range(&mut writer, write, elements, Site(4), &mut |race| {
             races.push((race.addr, race.size, race.first.site));
-        },
-    );
-    assert_eq!(races, [(Addr(0x10_000 + 80), 190 * 8, Site(3))]);
+        });
+        assert_eq!(races, [(Addr(0x10_000 + 80), 190 * 8, Site(3))]);
+        assert_eq!(reader.counts.get(rule), 1);
+    }
 }

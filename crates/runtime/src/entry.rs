@@ -53,9 +53,13 @@ fn quick_word(
     let Some((shadow, precise)) = runtime.analysis.by_word(&mut thread.state, addr) else {
         return foreseen(thread, runtime, addr, size, pc);
     };
-    let location = own.location(address);
-    let Some(location) = location.or_else(|| find(own, runtime, address)) else {
-        return false;
+    let location = match own.location(address) {
+        Some(location) => location,
+        None if kind == AccessKind::Read && shadow.is_reread(precise, addr, size) => return true,
+        None => match find(own, runtime, address) {
+            Some(location) => location,
+            None => return false,
+        },
     };
     if address % 8 + size as usize > 8 {
         return false;

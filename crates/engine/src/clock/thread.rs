@@ -108,6 +108,13 @@ impl ThreadClock {
         self.recording
     }
 
+    /// Are they always, so that what it recorded in its epoch is gone only with the memory? One that is only checked makes the thread
+    /// forget what it supersedes.
+    #[inline]
+    pub(crate) fn records_all(&self) -> bool {
+        self.versions.is_none() && self.recording
+    }
+
     /// From now on its accesses are recorded, or only checked.
     #[inline]
     pub fn set_recording(&mut self, recording: bool) {

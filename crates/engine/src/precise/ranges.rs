@@ -38,7 +38,7 @@ impl<'a, R: Rule> Work<'a, R> {
         self.each(elements, races);
         let thread = &mut *self.thread;
         // A thread that went on in another slot has recorded some of it there.
-        if thread.clock.recording() {
+        if thread.clock.records_all() {
             thread.repeats.keep(read, thread.clock.epoch());
         }
     }
@@ -184,6 +184,10 @@ impl<'a, R: Rule> Work<'a, R> {
     fn runs(&mut self, mut page: Locked<'_>, base: Addr, sweeps: &Sweeps, races: Sink<'_>) -> bool {
         let depot = self.shadow.depot();
         let epoch = self.thread.clock.epoch();
+        let single = sweeps.single().map(|word| {
+            let addr = Addr(base.0 + 8 * u64::from(word));
+            (addr, self.shadow.memory.watch(addr))
+        });
         let mut what = (&mut *self, Vec::<(Conflict, Extent)>::new());
         let mut swept = Swept::default();
         for &sweep in sweeps.as_slice() {
@@ -222,12 +226,16 @@ impl<'a, R: Rule> Work<'a, R> {
             );
         }
         let (_, found) = what;
-        let clock = &self.thread.clock;
+        let thread = &mut *self.thread;
+        let mut answered = 0;
         // A thread that went on in another slot has recorded some of it there.
-        if clock.recording() && clock.epoch() == epoch {
-            page.hint(epoch, self.kind, sweeps);
+        if thread.clock.records_all() && thread.clock.epoch() == epoch {
+            match single {
+                Some((addr, watch)) => answered = thread.repeats.went(addr, epoch, watch),
+                None => page.hint(epoch, self.kind, sweeps),
+            }
         }
-        let goes_on = page.spend(sweeps, swept);
+        let goes_on = page.spend(sweeps, swept, answered);
         drop(page);
         let counts = &mut self.thread.counts;
         counts.add_many(RuleName::Run, u64::from(swept.lanes));

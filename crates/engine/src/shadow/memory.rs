@@ -21,7 +21,7 @@ use super::cell::{Cell, Epoch};
 use super::depot::Depot;
 use super::location::{Kind, Location, discard};
 use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
-use super::renewals::Renewals;
+use super::renewals::{Renewals, Watch};
 use super::repeats::{Range, Read, Repeats, SHORTEST};
 use super::run_pages::{Locked, RunPages};
 use super::sweep::Sweeps;
@@ -188,6 +188,17 @@ impl Memory {
     /// A thread is about to read `range`, and wants to [remember](Repeats::keep) it.
     pub(crate) fn begin_read(&self, range: Range, epoch: Epoch) -> Read {
         Repeats::begin(&self.renewals, range, epoch)
+    }
+
+    /// The same for the word of `addr`, to be [remembered](Repeats::went).
+    pub(crate) fn watch(&self, addr: Addr) -> Watch {
+        self.renewals.watch(addr.0, addr.0)
+    }
+
+    /// See [`Repeats::has_word`].
+    #[inline]
+    pub(crate) fn has_word(&self, repeats: &mut Repeats, addr: Addr, epoch: Epoch) -> bool {
+        repeats.has_word(&self.renewals, addr, epoch)
     }
 
     /// All of these bytes have been made fresh: whoever remembers a read of them must not.

@@ -35,7 +35,7 @@ struct Counter(AtomicU64);
 
 /// What was seen of the regions of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Watch([u64; 2]);
+pub(crate) struct Watch([u64; 2]);
 
 impl Renewals {
     pub(super) fn new() -> Renewals {

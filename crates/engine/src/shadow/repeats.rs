@@ -1,4 +1,4 @@
-//! The ranges that a thread read of late, for itself.
+//! The ranges that a thread read of late, for itself; and where it goes through pages word by word.
 //!
 //! Threads that work on the same data read the same ranges over and over: the column that all others are reduced by, the places of all
 //! particles. The same-epoch rule says of each word that it was read before; a thread that remembers the range
@@ -10,12 +10,17 @@
 
 use alloc::boxed::Box;
 
-use event::Elements;
+use event::{Addr, Elements};
 
 use super::cell::Epoch;
+use super::pages::{PAGE_BYTES, word_of};
 use super::renewals::{Renewals, Watch};
 
 const KEPT: usize = 32;
+/// Pages that are gone through side by side.
+const WALKS: usize = 16;
+/// So many reads are answered before the page is told.
+const UNTOLD: u16 = 64;
 /// Words of the shortest range that is worth it: most of those that are shorter never come again, and the shadow answers in a few steps.
 pub(super) const SHORTEST: u64 = 16;
 
@@ -84,16 +89,31 @@ struct Kept {
     watch: Watch,
 }
 
+/// Neighbouring words of a page that the thread accessed one by one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Walk {
+    /// Zero if there is none.
+    epoch: u64,
+    page: u64,
+    first: u16,
+    last: u16,
+    /// Reads that were answered, and that the page does not know of.
+    answered: u16,
+    watch: Watch,
+}
+
 /// What a thread remembers of its reads. Belongs to one thread of one detector.
 #[derive(Debug)]
 pub(crate) struct Repeats {
     kept: Box<[Kept]>,
+    walks: [Walk; WALKS],
 }
 
 impl Default for Repeats {
     fn default() -> Repeats {
         Repeats {
             kept: alloc::vec![Kept::default(); KEPT].into(),
+            walks: [Walk::default(); WALKS],
         }
     }
 }
@@ -129,6 +149,53 @@ impl Repeats {
         }
     }
 
+    /// Has the thread accessed the word of `addr` in this epoch, and its neighbours? Now and then the answer is no, so that the page learns how
+    /// often it was asked for.
+    #[inline]
+    pub(super) fn has_word(&mut self, renewals: &Renewals, addr: Addr, epoch: Epoch) -> bool {
+        let page = addr.0 / PAGE_BYTES;
+        let walk = &mut self.walks[page as usize % WALKS];
+        let word = word_of(addr) as u16;
+        if walk.page != page
+            || walk.epoch != epoch.bits()
+            || word < walk.first
+            || word > walk.last
+            || walk.answered == UNTOLD
+            || !renewals.is_still(addr.0, addr.0, walk.watch)
+        {
+            return false;
+        }
+        walk.answered += 1;
+        true
+    }
+
+    /// The thread has accessed all of the word of `addr`, and that is recorded in `epoch`; `watch` is from before. How many reads of the page
+    /// were answered here since it was last told.
+    pub(crate) fn went(&mut self, addr: Addr, epoch: Epoch, watch: Watch) -> u16 {
+        let page = addr.0 / PAGE_BYTES;
+        let walk = &mut self.walks[page as usize % WALKS];
+        let word = word_of(addr) as u16;
+        if walk.page != page || walk.epoch != epoch.bits() || walk.watch != watch {
+            *walk = Walk {
+                epoch: epoch.bits(),
+                page,
+                first: word,
+                last: word,
+                answered: 0,
+                watch,
+            };
+            return 0;
+        }
+        if word + 1 == walk.first {
+            walk.first = word;
+        } else if word == walk.last + 1 {
+            walk.last = word;
+        } else if word < walk.first || word > walk.last {
+            (walk.first, walk.last) = (word, word);
+        }
+        core::mem::take(&mut walk.answered)
+    }
+
     /// It did, and all of it is recorded in `epoch`.
     pub(crate) fn keep(&mut self, read: Read, epoch: Epoch) {
         if read.epoch == epoch {
@@ -147,7 +214,6 @@ mod tests {
     use crate::clock::{Slot, Time};
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
-    use event::Addr;
 
     fn bytes(elements: Elements) -> BTreeSet<u64> {
         let elem = u64::from(elements.elem);
@@ -197,6 +263,43 @@ mod tests {
         }
         // Most of them are followed by one with the same end.
         assert!(answered > all.len());
+    }
+
+    /// Words are answered for from the first to the last that were accessed in order, and the page learns how often.
+    #[test]
+    fn words_are_answered_for_one_by_one() {
+        let renewals = Renewals::new();
+        let epoch = Epoch::new(Slot(3), Time(9));
+        let mut repeats = Repeats::default();
+        let at = |word: u64| Addr(0x7000 + 8 * word);
+        let watch = renewals.watch(0x7000, 0x7000);
+        for word in [5, 6, 4, 7] {
+            assert_eq!(repeats.went(at(word), epoch, watch), 0);
+        }
+        let known = |repeats: &mut Repeats, epoch| {
+            let words = (0..512).filter(|&word| repeats.has_word(&renewals, at(word), epoch));
+            words.collect::<Vec<u64>>()
+        };
+        assert_eq!(known(&mut repeats, epoch), [4, 5, 6, 7]);
+        assert_eq!(known(&mut repeats, Epoch::new(Slot(3), Time(8))), []);
+        assert_eq!(repeats.went(at(6), epoch, watch), 4);
+        assert_eq!(repeats.went(at(6), epoch, watch), 0);
+        for _ in 0..UNTOLD {
+            assert!(repeats.has_word(&renewals, at(7), epoch));
+        }
+        assert!(!repeats.has_word(&renewals, at(7), epoch));
+        assert_eq!(repeats.went(at(7), epoch, watch), UNTOLD);
+        assert_eq!(repeats.went(at(9), epoch, watch), 0);
+        assert_eq!(known(&mut repeats, epoch), [9]);
+        renewals.renewed(at(100), 8);
+        assert_eq!(known(&mut repeats, epoch), []);
+        let watch = renewals.watch(0x7000, 0x7000);
+        assert_eq!(repeats.went(at(10), epoch, watch), 0);
+        assert_eq!(known(&mut repeats, epoch), [10]);
+        let other = Addr(0x7000 + WALKS as u64 * PAGE_BYTES);
+        assert!(!repeats.has_word(&renewals, Addr(other.0 + 80), epoch));
+        assert_eq!(repeats.went(other, epoch, watch), 0);
+        assert_eq!(known(&mut repeats, epoch), []);
     }
 
     #[test]

@@ -50,8 +50,8 @@ mod price {
     /// No page has more to spend than this, whatever it was used for in the past: enough to go through it twice, word by word, with several
     /// looks at each. A page that was whole starts with it.
     pub(super) const MOST: i32 = 8192;
-    /// With more lanes, runs take more memory than words do.
-    pub(super) const LANES: usize = 400;
+    /// With more lanes there is little left that runs could save.
+    pub(super) const LANES: usize = 448;
 }
 
 /// What is saved by an access to so many words.
@@ -75,11 +75,12 @@ impl RunPage {
         self.page == page + 1
     }
 
-    /// There was such an access. Returns whether to go on with runs.
-    fn spend(&mut self, sweeps: &Sweeps, swept: Swept) -> bool {
+    /// There was such an access, and so many to single words that were answered elsewhere. Returns whether to go on with runs.
+    fn spend(&mut self, sweeps: &Sweeps, swept: Swept, answered: u16) -> bool {
         let words = sweeps.words();
         let near = words == 1 && self.is_near(sweeps.first());
-        self.credit = (self.credit + saved(words, swept, near)).min(price::MOST);
+        let saved = saved(words, swept, near) - price::NEAR * i32::from(answered);
+        self.credit = (self.credit + saved).min(price::MOST);
         self.credit >= 0 && self.runs.lanes() <= price::LANES
     }
 
@@ -112,8 +113,8 @@ impl Locked<'_> {
     }
 
     /// There was such an access, see [`RunPage::spend`].
-    pub(crate) fn spend(&mut self, sweeps: &Sweeps, swept: Swept) -> bool {
-        self.page.spend(sweeps, swept)
+    pub(crate) fn spend(&mut self, sweeps: &Sweeps, swept: Swept, answered: u16) -> bool {
+        self.page.spend(sweeps, swept, answered)
     }
 
     /// The thread that is in `epoch` has accessed these words in it, and that is recorded.
@@ -130,7 +131,7 @@ impl Locked<'_> {
         for &sweep in sweeps.as_slice() {
             swept += self.page.runs.clear(depot, sweep);
         }
-        self.page.spend(sweeps, swept)
+        self.page.spend(sweeps, swept, 0)
     }
 }
 

@@ -368,8 +368,8 @@ impl Runs {
             // The most frequent cut.
             let lane = self.lanes[first];
             hold(depot, lane);
-            make_room(&mut self.lanes);
-            make_room(&mut self.runs);
+            make_room(&mut self.lanes, 1);
+            make_room(&mut self.runs, 1);
             self.lanes.insert(first + 1, lane);
             self.runs[run].end = end;
             self.runs.insert(
@@ -401,6 +401,8 @@ impl Runs {
             start = end;
         }
         let more = lanes.len() as u16 - period;
+        make_room(&mut self.lanes, usize::from(more));
+        make_room(&mut self.runs, runs.len());
         let old = self.lanes.splice(first..first + usize::from(period), lanes);
         old.for_each(|lane| discard(depot, lane));
         let after = run + runs.len();
@@ -569,10 +571,18 @@ impl Runs {
     }
 }
 
-/// Room for one more, with less to spare than a `Vec` would: pages that have many runs are many.
-fn make_room<T>(all: &mut Vec<T>) {
-    if all.len() == all.capacity() {
-        all.reserve_exact(4 + all.len() / 8);
+/// Room for `more`. A page that has many lanes will soon have one for nearly each word, and then be split: so there is one step from few to all, and
+/// what is all of the lanes of one page is as large as another one's words.
+fn make_room<T>(all: &mut Vec<T>, more: usize) {
+    const FEW: usize = 64;
+    let needed = all.len() + more;
+    if needed > all.capacity() {
+        let room = if needed <= FEW {
+            needed.next_power_of_two()
+        } else {
+            needed.max(PAGE_WORDS)
+        };
+        all.reserve_exact(room - all.len());
     }
 }
 

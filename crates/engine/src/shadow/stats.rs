@@ -34,7 +34,7 @@ rules! {
     WholePage,
     /// An access to all words of a lane of a run: one check for all of them, by whichever rule.
     Run,
-    /// A range of a page with runs that the thread already accessed in this epoch.
+    /// A range or a word of a page with runs that the thread already accessed in this epoch.
     RunSameEpoch,
     /// A long range that the thread already read in this epoch.
     RangeSameEpoch,

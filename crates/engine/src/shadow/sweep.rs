@@ -132,6 +132,12 @@ impl Sweeps {
         self.len == 1 && self.all[0].is_whole()
     }
 
+    /// Is that one word, all of it? Which.
+    pub fn single(&self) -> Option<u16> {
+        let Sweep { first, last, .. } = self.all[0];
+        (self.len == 1 && first == last && self.all[0].mask == 0xFF).then_some(first)
+    }
+
     /// The first word.
     pub fn first(&self) -> u16 {
         self.all[0].first
