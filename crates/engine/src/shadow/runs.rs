@@ -571,16 +571,15 @@ impl Runs {
     }
 }
 
-/// Room for `more`. A page that has many lanes will soon have one for nearly each word, and then be split: so there is one step from few to all, and
-/// what is all of the lanes of one page is as large as another one's words.
+/// Room for `more`. Pages that get many lanes get them side by side, each block of memory that they grow out of being left to nobody: so there are few steps
+/// from some to all. All of the lanes of a page are as large as the words of the next one that is split.
 fn make_room<T>(all: &mut Vec<T>, more: usize) {
-    const FEW: usize = 64;
     let needed = all.len() + more;
     if needed > all.capacity() {
-        let room = if needed <= FEW {
-            needed.next_power_of_two()
-        } else {
-            needed.max(PAGE_WORDS)
+        let room = match needed {
+            0..=64 => needed.next_power_of_two(),
+            65..=256 => 256,
+            _ => needed.max(PAGE_WORDS),
         };
         all.reserve_exact(room - all.len());
     }
