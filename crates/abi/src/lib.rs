@@ -131,6 +131,31 @@ pub enum Order {
     SeqCst = 5,
 }
 
+/// What the calls of checks from here on are, in a program linked with `FOOTRACE_WITNESS`: the argument of `__footrace_told`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+pub enum Told {
+    /// An access that is checked where it is made, as by the interceptors.
+    #[default]
+    Both = 0,
+    /// An access; its check is elsewhere.
+    Access = 1,
+    /// A check; what it stands for is told elsewhere.
+    Check = 2,
+}
+
+impl Told {
+    /// What the number stands for.
+    pub const fn of(number: u64) -> Option<Told> {
+        match number {
+            0 => Some(Told::Both),
+            1 => Some(Told::Access),
+            2 => Some(Told::Check),
+            _ => None,
+        }
+    }
+}
+
 const fn hot(name: &'static str, parameters: &'static [Type]) -> Function {
     Function {
         name,
@@ -181,6 +206,8 @@ pub const FUNCTIONS: &[Function] = &[
     hot("__footrace_atomic_begin", &[Ptr, I32, I32, I32]),
     hot("__footrace_atomic_end", &[Ptr, I32, I32, I32]),
     cold("__footrace_fence", &[I32]),
+    // What the checks that follow are, a [`Told`].
+    cold("__footrace_told", &[I32]),
     // Once per module, before any other constructor: a pointer to the note's text, NUL-terminated.
     cold("__footrace_init", &[Ptr]),
 ];

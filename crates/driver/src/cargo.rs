@@ -211,7 +211,8 @@ fn rust_flags(compiler: &Path) -> Vec<OsString> {
 fn stamp(plan: &Plan, layout: &Layout, runtime: &Runtime) -> Result<OsString> {
     let placement = plan.placement.clone().unwrap_or_else(settings::placement);
     let count = plan.count || std::env::var_os(settings::COUNT).is_some_and(|c| c != "0");
-    let chosen = format!("{placement} {count}").into_bytes();
+    let witness = std::env::var_os(settings::WITNESS).is_some_and(|w| w != "0");
+    let chosen = format!("{placement} {count} {witness}").into_bytes();
     let files = [
         Some(runtime.file(layout)?),
         Some(layout.plugin()?),

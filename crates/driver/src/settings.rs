@@ -23,6 +23,8 @@ pub fn placement() -> String {
 pub const STATS: &str = "FOOTRACE_STATS";
 /// Set: the program counts its accesses and checks.
 pub const COUNT: &str = "FOOTRACE_COUNT";
+/// Set, and not 0: the program tells of its accesses besides its checks.
+pub const WITNESS: &str = "FOOTRACE_WITNESS";
 /// `null`, or the path of a runtime.
 pub const RUNTIME: &str = "FOOTRACE_RUNTIME";
 /// The plugin reads the path of the hot checks here.

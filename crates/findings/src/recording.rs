@@ -15,7 +15,7 @@ use std::io::Read;
 use std::path::Path;
 
 use event::{Addr, Elements, Event, Op, Site, SyncId, Tid};
-use report::recording::{Decoder, Item};
+use report::recording::{Decoder, Item, Told};
 use report::{Block, Module, Process};
 use trace::{Format, Names, Namespace, Writer};
 
@@ -84,6 +84,12 @@ struct Converter<'a> {
     /// Living blocks.
     blocks: BTreeMap<Addr, u64>,
     events: u64,
+    /// Not wanted in the trace.
+    without: Told,
+    /// What the next event is.
+    next: Told,
+    /// Did the program tell of its accesses?
+    witnessed: bool,
 }
 
 /// What a recording became.
@@ -93,10 +99,12 @@ pub(crate) struct Converted {
     pub(crate) process: Option<Process>,
     /// How many events the trace has.
     pub(crate) events: u64,
+    /// Did the program tell of its accesses besides its checks?
+    pub(crate) witnessed: bool,
 }
 
-/// Makes a trace of a log.
-pub(crate) fn convert(log: &Path, to: &Path) -> Result<Converted, String> {
+/// Makes a trace of a log: of the checks in it, `without` accesses that are checked elsewhere; or the other way round.
+pub(crate) fn convert(log: &Path, to: &Path, without: Told) -> Result<Converted, String> {
     let cannot = |e: &dyn std::fmt::Display| format!("cannot write {}: {e}", to.display());
     let file = File::create(to).map_err(|e| cannot(&e))?;
     let writer = Writer::new(file, Format::Binary).map_err(|e| cannot(&e))?;
@@ -113,6 +121,9 @@ pub(crate) fn convert(log: &Path, to: &Path) -> Result<Converted, String> {
         locks: HashMap::new(),
         blocks: BTreeMap::new(),
         events: 0,
+        without,
+        next: Told::Both,
+        witnessed: false,
     };
     let mut process = None;
     let mut items = Log::open(log)?;
@@ -122,9 +133,13 @@ pub(crate) fn convert(log: &Path, to: &Path) -> Result<Converted, String> {
             item => converter.item(item).map_err(|e| cannot(&e))?,
         }
     }
-    let events = converter.events;
+    let (events, witnessed) = (converter.events, converter.witnessed);
     converter.writer.finish().map_err(|e| cannot(&e))?;
-    Ok(Converted { process, events })
+    Ok(Converted {
+        process,
+        events,
+        witnessed,
+    })
 }
 
 /// Threads get their names after their first events, so these are looked for first.
@@ -196,7 +211,16 @@ impl Converter<'_> {
                 bytes,
                 site,
             } => self.freed(thread, addr, bytes, site)?,
-            Item::Event(event) => self.event(event)?,
+            Item::Told(told) => {
+                self.next = told;
+                self.witnessed = true;
+            }
+            Item::Event(event) => {
+                let told = std::mem::take(&mut self.next);
+                if told == Told::Both || told != self.without {
+                    self.event(event)?;
+                }
+            }
         }
         Ok(())
     }

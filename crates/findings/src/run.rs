@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
+use report::recording::Told;
+
 use crate::collect::Collector;
 use crate::signals::Signals;
 use crate::suppress::Suppressions;
@@ -315,13 +317,26 @@ fn traces(logs: &Path, program: u32, file: &Path) -> Result<(), String> {
             }
             PathBuf::from(to)
         };
-        let converted = recording::convert(&log, &to)?;
+        let converted = recording::convert(&log, &to, Told::Access)?;
         let whose = match converted.process {
             Some(process) if !own => format!(" of process {}", process.pid),
             _ => String::new(),
         };
-        let (events, to) = (converted.events, to.display());
-        eprintln!("footrace: {events} events{whose} recorded in {to}");
+        let events = converted.events;
+        eprintln!(
+            "footrace: {events} events{whose} recorded in {}",
+            to.display()
+        );
+        if converted.witnessed {
+            let mut accesses = to.into_os_string();
+            accesses.push(".accesses");
+            let to = PathBuf::from(accesses);
+            let events = recording::convert(&log, &to, Told::Check)?.events;
+            eprintln!(
+                "footrace: {events} events{whose}, with accesses in place of checks, recorded in {}",
+                to.display()
+            );
+        }
     }
     if !whole {
         return Err(format!(

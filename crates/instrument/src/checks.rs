@@ -4,7 +4,7 @@ use crate::libatomic::{AtomicCall, Size};
 use crate::llvm::{Attribute, Builder, Context, Module, Opcode, Ordering, Value};
 use crate::places::Places;
 use crate::stats::{Count, Stats};
-use abi::{AtomicKind, Order};
+use abi::{AtomicKind, Order, Told};
 use std::collections::HashMap;
 
 /// The runtime's functions as this module sees them, and the builder that calls them.
@@ -107,6 +107,12 @@ impl Checks {
         self.builder.before(instruction, location);
     }
 
+    /// What the checks from here on are.
+    pub(crate) fn told(&mut self, told: Told) {
+        let told = self.i32(told as u64);
+        self.call("__footrace_told", &[told]);
+    }
+
     /// Where it is written down what became of the checks.
     pub(crate) fn places(&mut self) -> &mut Places {
         &mut self.places
@@ -115,6 +121,15 @@ impl Checks {
     /// Inserts the check of a plain access, where it is.
     pub(crate) fn plain(&mut self, function: Value, access: &Access, stats: &mut Stats) {
         self.places.kept(function, access);
+        self.calls(function, access, stats);
+    }
+
+    /// As [`Checks::plain`], for an access that is told of and has its check elsewhere.
+    pub(crate) fn access(&mut self, function: Value, access: &Access) {
+        self.calls(function, access, &mut Stats::default());
+    }
+
+    fn calls(&mut self, function: Value, access: &Access, stats: &mut Stats) {
         self.before(access.instruction, access.instruction, function);
         let kind = access.kind;
         let pointer = access.pointer;
@@ -437,7 +452,9 @@ impl Checks {
 
 /// Checks of plain accesses: they order nothing and touch only the runtime's memory.
 fn is_plain(name: &str) -> bool {
-    name.starts_with("__footrace_read") || name.starts_with("__footrace_write")
+    ["__footrace_read", "__footrace_write", "__footrace_told"]
+        .iter()
+        .any(|plain| name.starts_with(plain))
 }
 
 /// The check with a size of its own, if the access is within an aligned word of 8 bytes or takes whole ones.

@@ -5,7 +5,7 @@
 //!
 //! An access counts if another thread could see it: the same accesses for every placement of the same program, so the ratios
 //! compare. They are found before checks are placed. A check counts once, however much it covers. Each block adds what is in it
-//! to thread-local counters, at its beginning.
+//! to thread-local counters, at its beginning; the counters are volatile, since it may be in a function that its callers know not to write.
 use crate::access::{Kind, effect};
 use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
 use crate::skip::Rules;
@@ -85,8 +85,9 @@ impl Counts {
             self.builder.before(first, line);
             let place = self.module.byte_address(variable, at * 8);
             let old = self.builder.load(self.number, place);
+            old.set_volatile();
             let new = self.builder.add(old, self.number.constant(count));
-            self.builder.store(new, place);
+            self.builder.store(new, place).set_volatile();
         }
     }
 }

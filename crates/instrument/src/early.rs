@@ -10,6 +10,7 @@ use crate::options::{Options, Placement};
 use crate::policy::{Policies, Policy};
 use crate::skip::Rules;
 use crate::stats::{Count, Stats};
+use crate::witness::Witness;
 use placement::Mode;
 
 /// Calls of libc's memory functions that the compiler does not know as such (`-fno-builtin`, a pointer to the function) go
@@ -57,9 +58,13 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
         Placement::BigFoot => Some(Mode::BigFoot),
     };
     let mut counts = options.count.then(|| Counts::new(module));
+    let mut witness = options.witness.then(|| Witness::new(module));
     for (function, _) in wanted.iter().filter(|(_, policy)| *policy == Policy::Full) {
         if let Some(counts) = &mut counts {
             counts.accesses(*function, &mut rules);
+        }
+        if let Some(witness) = &mut witness {
+            witness.accesses(*function, &mut rules);
         }
     }
     let mut program = mode.map(|mode| Program::new(module, mode, &wanted, &mut rules, &mut stats));
@@ -90,6 +95,9 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     }
     if let Some(counts) = counts {
         counts.insert(functions.iter().map(|(function, _)| *function));
+    }
+    if let Some(witness) = witness {
+        witness.insert(functions.iter().map(|(function, _)| *function), &mut checks);
     }
     for (function, policy) in functions {
         if policy == Policy::Synchronisation {

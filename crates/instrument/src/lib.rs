@@ -8,7 +8,7 @@
 //! | at the end | updates of the calling-context hash | [`context`] |
 //!
 //! Settings come from the environment ([`options`]): `FOOTRACE_PLACEMENT`, `FOOTRACE_HOT` (bitcode of the
-//! hot checks), `FOOTRACE_STATS`, `FOOTRACE_COUNT`. For `opt` the passes are called `footrace-early`, `footrace-hot` and `footrace-late`.
+//! hot checks), `FOOTRACE_STATS`, `FOOTRACE_COUNT`, `FOOTRACE_WITNESS`. For `opt` the passes are called `footrace-early`, `footrace-hot` and `footrace-late`.
 #![deny(unsafe_code)]
 
 mod access;
@@ -28,6 +28,7 @@ mod places;
 mod policy;
 mod skip;
 mod stats;
+mod witness;
 mod x86;
 
 use llvm_sys::prelude::LLVMModuleRef;

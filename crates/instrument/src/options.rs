@@ -47,8 +47,14 @@ pub(crate) struct Options {
     pub(crate) stats: Report,
     /// Let the program count its accesses and checks.
     pub(crate) count: bool,
+    /// Let the program tell of its accesses, too.
+    pub(crate) witness: bool,
     /// Bodies of the hot checks, as bitcode.
     pub(crate) hot: Option<String>,
+}
+
+fn is_set(variable: &str) -> bool {
+    !matches!(env::var(variable).unwrap_or_default().as_str(), "" | "0")
 }
 
 impl Options {
@@ -72,10 +78,8 @@ impl Options {
                 "1" => Report::Print,
                 path => Report::Append(path.to_owned()),
             },
-            count: !matches!(
-                env::var("FOOTRACE_COUNT").unwrap_or_default().as_str(),
-                "" | "0"
-            ),
+            count: is_set("FOOTRACE_COUNT"),
+            witness: is_set("FOOTRACE_WITNESS"),
             hot: env::var("FOOTRACE_HOT")
                 .ok()
                 .filter(|path| !path.is_empty()),

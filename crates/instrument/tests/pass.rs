@@ -7,6 +7,7 @@
 //! | `; RUN early` | the passes, of `early`, `hot`, `late` |
 //! | `; PLACEMENT name` | which checks; `all` if it is not said |
 //! | `; COUNTING` | with `FOOTRACE_COUNT` |
+//! | `; WITNESSING` | with `FOOTRACE_WITNESS` |
 //! | `; HOT file` | hot checks, as IR |
 //! | `; EXPECT text` | a line of the result contains `text`; in this order |
 //! | `; NEVER text` | no line does |
@@ -60,12 +61,18 @@ fn check(path: &Path) {
         .env("FOOTRACE_STATS", "1")
         .env_remove("FOOTRACE_PLACEMENT")
         .env_remove("FOOTRACE_COUNT")
+        .env_remove("FOOTRACE_WITNESS")
         .env_remove("FOOTRACE_HOT");
     for placement in words("PLACEMENT") {
         command.env("FOOTRACE_PLACEMENT", placement);
     }
-    if source.lines().any(|line| line == "; COUNTING") {
-        command.env("FOOTRACE_COUNT", "1");
+    for (line, variable) in [
+        ("; COUNTING", "FOOTRACE_COUNT"),
+        ("; WITNESSING", "FOOTRACE_WITNESS"),
+    ] {
+        if source.lines().any(|found| found == line) {
+            command.env(variable, "1");
+        }
     }
     for hot in words("HOT") {
         let bitcode = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -136,6 +143,6 @@ macro_rules! tests {
 tests! {
     scalars vectors aggregates memory_intrinsics masked x86 atomics libatomic fences
     skip_stack skip_constant skip_thread_local skip_covered skip_profile skip_segment
-    byval variadic policy note context context_slow hot hot_cold locations count
+    byval variadic policy note context context_slow hot hot_cold locations count witness
     place_straight place_loops place_calls place_unwind place_endless place_redcard place_fallback place_kept place_values
 }

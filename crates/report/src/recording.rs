@@ -17,6 +17,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub use abi::Told;
 use event::{
     AccessKind, Addr, Elements, Event, FenceOrder, LoadOrder, Op, RmwOrder, Site, StoreOrder,
     SyncId, Tid,
@@ -40,6 +41,8 @@ pub enum Item {
         /// Where.
         site: Site,
     },
+    /// What the thread's next event is; without it, an access and its check in one.
+    Told(Told),
     /// The object's life is over; the next one of that name is another one.
     Forgotten(SyncId),
     /// Where a site is.
@@ -81,6 +84,7 @@ mod tag {
     pub(super) const JOIN: u8 = 27;        // thread
     pub(super) const BEGIN: u8 = 28;       // nothing
     pub(super) const END: u8 = 29;         // nothing
+    pub(super) const TOLD: u8 = 30;        // what
 }
 
 /// What distances are measured from.
@@ -224,6 +228,12 @@ impl Encoder {
         self.head(out, tag, site);
         varint(out, number);
     }
+}
+
+/// Adds an [`Item::Told`], just before the event.
+pub fn told(out: &mut Vec<u8>, told: Told) {
+    out.push(tag::TOLD);
+    varint(out, told as u64);
 }
 
 /// Adds an [`Item::Forgotten`].
@@ -411,6 +421,7 @@ fn item(
                 _ => return Err(Stop::Bad),
             }
         }
+        tag::TOLD => Item::Told(Told::of(cursor.number()?).ok_or(Stop::Bad)?),
         tag::FORGOTTEN => Item::Forgotten(SyncId(cursor.number()?)),
         _ => return event(tag, cursor, *thread, lasts.of(*thread)).map(Some),
     };

@@ -4,7 +4,7 @@ use event::{
     AccessKind, Addr, Elements, Event, FenceOrder, LoadOrder, Op, RmwOrder, Site, StoreOrder,
     SyncId, Tid,
 };
-use report::recording::{Decoder, Encoder, Item, facts, forgotten, named, site};
+use report::recording::{self, Decoder, Encoder, Item, Told, facts, forgotten, named, site};
 use report::{Block, Stack};
 
 fn operations() -> Vec<Op> {
@@ -100,6 +100,9 @@ fn log() -> Vec<(Item, Vec<u8>)> {
     add(Item::Named(Tid(2), "worker \u{e9}".into()), &mut |out| {
         named(out, Tid(2), "worker \u{e9}");
     });
+    for told in [Told::Both, Told::Access, Told::Check] {
+        add(Item::Told(told), &mut |out| recording::told(out, told));
+    }
     add(Item::Forgotten(SyncId(5)), &mut |out| {
         forgotten(out, SyncId(5))
     });

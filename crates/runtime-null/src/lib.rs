@@ -46,6 +46,7 @@ null! {
     __footrace_atomic_begin(Pointer, u32, u32, u32);
     __footrace_atomic_end(Pointer, u32, u32, u32);
     __footrace_fence(u32);
+    __footrace_told(u32);
     __footrace_init(Pointer);
 }
 

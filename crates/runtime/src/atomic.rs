@@ -10,6 +10,7 @@ use engine::detector::AtomicOp;
 use engine::sync::quick::WITHIN;
 use event::{Addr, FenceOrder, LoadOrder, RmwOrder, StoreOrder};
 
+use crate::analysis::State;
 use crate::unwind::caller;
 use crate::{signal, thread, tls};
 
@@ -82,6 +83,9 @@ fn end(address: *const u8, size: u32, kind: u32, order: u32, pc: usize) {
             }
         }
         thread.bracket = None;
+        if let State::Recorded(recorded) = &thread.state {
+            recorded.give_way();
+        }
         thread.state.show(own);
         if let (Some(clock), Some(repeats)) = (thread.state.clock(), repeats) {
             let stretch = abi::hot::stretch(clock.stretch());

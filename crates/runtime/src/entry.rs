@@ -440,6 +440,7 @@ mod tests {
             include_str!("entry.rs"),
             include_str!("atomic.rs"),
             include_str!("start.rs"),
+            include_str!("recording.rs"),
         ];
         let defined = |name: &str| {
             let ends = [" ", "(", ";"];

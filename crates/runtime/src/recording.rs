@@ -15,6 +15,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use abi::Told;
 use engine::SyncOp;
 use engine::detector::{Access, AtomicOp};
 use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
@@ -41,6 +42,11 @@ pub struct Recording {
 #[derive(Debug)]
 pub struct Recorded {
     tid: Tid,
+    /// What its checks are at the moment.
+    told: Told,
+    /// Its last atomic operation, and whether it was the same as the one before.
+    last: Option<Op>,
+    polls: bool,
     inner: State,
 }
 
@@ -206,12 +212,32 @@ impl Log {
         self.commit();
     }
 
+    /// An access, or a check, or both.
+    fn plain(&mut self, thread: &Recorded, op: Op, site: Site) {
+        self.meet(site);
+        if thread.told != Told::Both {
+            recording::told(&mut self.item, thread.told);
+            self.commit();
+        }
+        self.event(thread.tid, op, site);
+    }
+
     fn event(&mut self, thread: Tid, op: Op, site: Site) {
         self.meet(site);
         let event = Event { thread, op, site };
         self.encoder.event(&mut self.item, &event);
         self.commit();
     }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __footrace_told(told: u32) {
+    thread::with(|thread, _| {
+        if let (State::Recorded(recorded), Some(told)) = (&mut thread.state, Told::of(told.into()))
+        {
+            recorded.told = told;
+        }
+    });
 }
 
 fn atomic_op(addr: Addr, size: u32, op: AtomicOp) -> Op {
@@ -268,8 +294,7 @@ impl Recording {
     /// See [`engine::Detector::root`].
     pub fn root(&self, tid: Tid) -> Box<Recorded> {
         let _log = self.log.lock();
-        let inner = self.inner.root(tid);
-        Box::new(Recorded { tid, inner })
+        Recorded::new(tid, self.inner.root(tid))
     }
 
     /// See [`engine::Detector::fork`].
@@ -277,8 +302,7 @@ impl Recording {
         let mut log = self.log.lock();
         let created = registry::info(tid).map_or(Site(0), |info| info.created);
         log.event(parent.tid, Op::Fork(tid), created);
-        let inner = self.inner.fork(&mut parent.inner, tid);
-        Box::new(Recorded { tid, inner })
+        Recorded::new(tid, self.inner.fork(&mut parent.inner, tid))
     }
 
     /// See [`engine::Detector::join`].
@@ -291,16 +315,36 @@ impl Recording {
     events! {
         /// See [`engine::Detector::end`].
         end() = Op::End, Site(0);
-        /// See [`engine::Detector::access`].
-        access(access: Access) = Op::Access { kind: access.kind, addr: access.addr, size: access.size }, access.site;
-        /// See [`engine::Detector::range`].
-        range(kind: AccessKind, elements: Elements, site: Site) = Op::Range { kind, elements }, site;
         /// See [`engine::Detector::alloc`].
         alloc(addr: Addr, elem: u8, len: u64, site: Site) = Op::Alloc { addr, elem, len }, site;
         /// See [`engine::Detector::renew`].
         renew(addr: Addr, bytes: u64) = Op::Alloc { addr, elem: 1, len: bytes }, Site(0);
         /// See [`engine::Detector::sync`].
         sync(op: SyncOp) = sync_op(op), Site(0);
+    }
+
+    /// See [`engine::Detector::access`].
+    pub fn access(&self, thread: &mut Recorded, access: Access) {
+        let Access {
+            kind,
+            addr,
+            size,
+            site,
+        } = access;
+        let mut log = self.log.lock();
+        log.plain(thread, Op::Access { kind, addr, size }, site);
+        if thread.told != Told::Access {
+            self.inner.access(&mut thread.inner, access);
+        }
+    }
+
+    /// See [`engine::Detector::range`].
+    pub fn range(&self, thread: &mut Recorded, kind: AccessKind, elements: Elements, site: Site) {
+        let mut log = self.log.lock();
+        log.plain(thread, Op::Range { kind, elements }, site);
+        if thread.told != Told::Access {
+            self.inner.range(&mut thread.inner, kind, elements, site);
+        }
     }
 
     /// The log, held.
@@ -321,6 +365,7 @@ impl Recording {
         if let Some(log) = &mut bracket.log {
             log.event(thread.tid, event, site);
         }
+        thread.polls = thread.last.replace(event) == Some(event);
         self.inner
             .bracketed(&mut thread.inner, bracket, size, op, site);
     }
@@ -406,6 +451,24 @@ pub fn named(tid: Tid, name: &str) {
 }
 
 impl Recorded {
+    fn new(tid: Tid, inner: State) -> Box<Recorded> {
+        Box::new(Recorded {
+            tid,
+            told: Told::Both,
+            last: None,
+            polls: false,
+            inner,
+        })
+    }
+
+    /// To be called when an atomic operation is over: a thread that waits for another one, operation by operation, lets it have the
+    /// processor, so that it gets to the log and the log does not fill with the waiting.
+    pub fn give_way(&self) {
+        if self.polls {
+            sys::yield_now();
+        }
+    }
+
     /// The detector's own part.
     pub fn inner(&self) -> &State {
         &self.inner

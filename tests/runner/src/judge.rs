@@ -152,6 +152,13 @@ pub(crate) fn judge(program: &Program, options: &Options, places: &Places) -> Re
                     && let Err(error) = recorded::check(program, places, executable)
                 {
                     result.outcome = Outcome::Failed(error);
+                    return result;
+                }
+                if options.recorded
+                    && program.recorded
+                    && let Err(error) = recorded_moved(program, &executables, options, places)
+                {
+                    result.outcome = Outcome::Failed(error);
                 }
             }
         }
@@ -160,6 +167,28 @@ pub(crate) fn judge(program: &Program, options: &Options, places: &Places) -> Re
         }
     }
     result
+}
+
+/// Records a run with checks that were moved, for the placements that were judged. A Rust program takes long to link: there only where all
+/// detectors were.
+fn recorded_moved(
+    program: &Program,
+    executables: &BTreeMap<&str, std::path::PathBuf>,
+    options: &Options,
+    places: &Places,
+) -> std::result::Result<(), String> {
+    let rust = matches!(program.language, Language::Rust | Language::Cargo);
+    if rust && !executables.contains_key("redcard") {
+        return Ok(());
+    }
+    for placement in ["bigfoot", "redcard"] {
+        if executables.contains_key(placement) && !(rust && placement == "redcard") {
+            let placement = format!("{placement}{}", tool::WITNESS);
+            let executable = build(program, options.tool, &placement, places)?;
+            recorded::check_moved(program, places, &placement, &executable)?;
+        }
+    }
+    Ok(())
 }
 
 fn footrace_once(

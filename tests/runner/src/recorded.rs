@@ -1,4 +1,5 @@
-//! A recorded run: the trace of an execution, judged by any detector, says what was said while it ran.
+//! A recorded run: the trace of an execution, judged by any detector, says what was said while it ran; and where checks were moved, they
+//! race on the very bytes on which the accesses of the same run race.
 
 use crate::program::{Pair, Program, pair};
 use crate::tool::{Places, Tool};
@@ -8,40 +9,91 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+const TRACE: &str = "recorded.ftr";
 /// The detector that watches the run.
 const ONLINE: &str = "fasttrack";
 /// Those that judge the trace; they promise the same racy bytes.
 const DETECTORS: [&str; 4] = [ONLINE, "djit", "slimstate", "rex"];
 
-/// Records the program and compares.
-pub(crate) fn check(program: &Program, places: &Places, executable: &Path) -> Result<(), String> {
-    let folder = places.folder(program, Tool::Footrace, "all");
-    let trace = folder.join("recorded.ftr");
-    for old in traces(&folder) {
+/// Records a run under `detector` in `folder`: how it ended, and the JSON.
+fn record(
+    program: &Program,
+    places: &Places,
+    (folder, executable): (&Path, &Path),
+    detector: &str,
+) -> Result<(process::Ended, String), String> {
+    let trace = folder.join(TRACE);
+    for old in traces(folder) {
         std::fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
     }
-    let _ = std::fs::remove_dir_all(folder.join("recorded.ftr.logs"));
+    let _ = std::fs::remove_dir_all(folder.join(format!("{TRACE}.logs")));
     let json = folder.join("recorded.json");
     let _ = std::fs::remove_file(&json);
     let mut command = Command::new(places.bin.join("footrace"));
     command
-        .args(["run", "--detector", ONLINE, "--json"])
+        .args(["run", "--detector", detector, "--json"])
         .arg(&json)
         .arg("--record")
         .arg(&trace)
         .arg("--")
         .arg(executable);
-    let ended = process::run(command, 2 * program.timeout, &folder)
+    let ended = process::run(command, 2 * program.timeout, folder)
         .map_err(|e| format!("cannot run: {e}"))?;
+    let online = std::fs::read_to_string(&json);
+    let online = online.map_err(|e| format!("no JSON: {e}\n{}", ended.stderr))?;
+    if !trace.is_file() {
+        return Err(format!("no trace\n{}", ended.stderr));
+    }
+    Ok((ended, online))
+}
+
+/// Records the program, which tells of its accesses, and compares them with its checks.
+pub(crate) fn check_moved(
+    program: &Program,
+    places: &Places,
+    placement: &str,
+    executable: &Path,
+) -> Result<(), String> {
+    let folder = places.folder(program, Tool::Footrace, placement);
+    let detector = match placement {
+        "redcard+witness" => "redcard",
+        _ => "bigfoot-pages",
+    };
+    let said = |what: String| format!("recorded with {placement}: {what}");
+    record(program, places, (&folder, executable), detector).map_err(said)?;
+    let accesses = |path: &Path| path.extension().is_some_and(|e| e == "accesses");
+    for trace in traces(&folder).iter().filter(|path| !accesses(path)) {
+        let mut witnessed = trace.clone().into_os_string();
+        witnessed.push(".accesses");
+        let witnessed = PathBuf::from(witnessed);
+        if !witnessed.is_file() {
+            // A process that made no access, such as a child that became another program.
+            continue;
+        }
+        let judge = |trace: &Path| analyze(places, &folder, trace, ONLINE, program);
+        let (checks, accesses) = (judge(trace)?, judge(&witnessed)?);
+        let racy = |report: &Value| report.get("racy_locations").cloned();
+        if racy(&checks) != racy(&accesses) {
+            return Err(said(format!(
+                "checks race on {:?}, accesses on {:?}",
+                racy(&checks),
+                racy(&accesses)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Records the program and compares.
+pub(crate) fn check(program: &Program, places: &Places, executable: &Path) -> Result<(), String> {
+    let folder = places.folder(program, Tool::Footrace, "all");
+    let (ended, online) = record(program, places, (&folder, executable), ONLINE)
+        .map_err(|e| format!("recorded: {e}"))?;
     let said = |what: String| format!("recorded: {what}; {}\n{}", ended.describe(), ended.stderr);
-    let online = std::fs::read_to_string(&json).map_err(|e| said(format!("no JSON: {e}")))?;
     let file = program.source.file_name().and_then(|f| f.to_str());
     let file = file.unwrap_or("");
     let expected = footrace::reports(&online, file).map_err(said)?;
     let expected: BTreeSet<Pair> = expected.iter().map(footrace::Report::pair).collect();
-    if !trace.is_file() {
-        return Err(said("no trace".to_string()));
-    }
     let mut found = BTreeSet::new();
     let mut racy = Vec::new();
     for trace in traces(&folder) {
@@ -78,7 +130,7 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
             let name = path.file_name().map(|name| name.to_string_lossy());
-            name.is_some_and(|name| name.starts_with("recorded.ftr")) && path.is_file()
+            name.is_some_and(|name| name.starts_with(TRACE)) && path.is_file()
         })
         .collect();
     paths.sort();

@@ -57,6 +57,9 @@ pub(crate) fn placement(detector: &str) -> &'static str {
     }
 }
 
+/// At the end of a placement's name: the program also tells of its accesses.
+pub(crate) const WITNESS: &str = "+witness";
+
 /// Builds the program; the executable, or what the compiler said.
 pub(crate) fn build(
     program: &Program,
@@ -82,7 +85,11 @@ pub(crate) fn build(
             compile_cargo(&project.join("Cargo.toml"), tool, places, &folder)
         }
     };
-    command.env("FOOTRACE_PLACEMENT", placement);
+    let witness = placement.strip_suffix(WITNESS);
+    command.env("FOOTRACE_PLACEMENT", witness.unwrap_or(placement));
+    if witness.is_some() {
+        command.env("FOOTRACE_WITNESS", "1");
+    }
     let through_cargo = program.language == Language::Cargo
         || (program.language == Language::Rust && tool == Tool::Footrace);
     let ended = run(command, BUILD_LIMIT, &folder).map_err(|e| format!("cannot build: {e}"))?;

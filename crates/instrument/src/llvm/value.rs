@@ -295,6 +295,11 @@ impl Value {
         llvm!(LLVMSetThreadLocalMode, self.0, mode);
     }
 
+    /// For a load or a store: it happens as often as it is written, and nobody knows what it finds.
+    pub(crate) fn set_volatile(self) {
+        llvm!(LLVMSetVolatile, self.0, 1);
+    }
+
     pub(crate) fn set_initializer(self, value: Value) {
         llvm!(LLVMSetInitializer, self.0, value.0);
     }

@@ -6,15 +6,15 @@
 ; EXPECT define void @loop
 ; EXPECT loop:
 ; EXPECT phi i64
-; EXPECT load i64, ptr getelementptr (i8, ptr @__footrace_counts, i64 8)
+; EXPECT load volatile i64, ptr getelementptr (i8, ptr @__footrace_counts, i64 8)
 ; EXPECT store i32
 ; EXPECT br i1 %more
-; EXPECT load i64, ptr getelementptr (i8, ptr @__footrace_counts, i64 40)
+; EXPECT load volatile i64, ptr getelementptr (i8, ptr @__footrace_counts, i64 40)
 ; EXPECT call void @__footrace_write_range
 ; EXPECT define void @pad
 ; EXPECT landingpad
 ; EXPECT cleanup
-; EXPECT load i64, ptr @__footrace_counts
+; EXPECT load volatile i64, ptr @__footrace_counts
 ; EXPECT call void @__footrace_read4
 ; NEVER define void @__footrace_counts
 define void @loop(ptr %a, i64 %n) {
