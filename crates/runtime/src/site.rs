@@ -168,7 +168,9 @@ pub fn key(context: u64, pc: usize, locks: LockSetId) -> u64 {
     mix(context, (pc as u64) ^ u64::from(locks.0) << 48) | 1
 }
 
+/// Keys that a thread remembers at first, and at most.
 const CACHE: usize = 512;
+const LARGEST_CACHE: usize = 8192;
 
 /// A key that a thread met, its site, and the site's number in the detector's slot if [`SiteCache::set_number`] told.
 #[derive(Clone, Copy, Debug)]
@@ -198,28 +200,50 @@ impl Known {
     }
 }
 
-/// What a thread remembers of the keys it met last.
+/// What a thread remembers of the keys it met last. A thread that goes through more keys than that, as a recursion does, gets a larger
+/// cache.
 #[derive(Debug)]
 pub struct SiteCache {
-    entries: Box<[Known; CACHE]>,
+    /// As many as a power of two.
+    entries: Box<[Known]>,
+    /// How often another key was in the place of one that was asked for, since the cache has this size.
+    pushed_out: usize,
     frames: Box<[u64]>,
-}
-
-/// Where a key is remembered. The high bits of a context are its best.
-#[inline(always)]
-const fn place_of(context: u64, pc: usize, locks: LockSetId) -> usize {
-    (pc ^ (context >> 52) as usize ^ (locks.0 as usize).wrapping_mul(37)) % CACHE
 }
 
 impl SiteCache {
     /// Nothing remembered.
     pub fn new() -> Self {
-        // Never on the stack, which may be small.
-        let entries = alloc::vec![Known::NOTHING; CACHE].into_boxed_slice();
         SiteCache {
-            entries: entries.try_into().expect("as many as there are"),
+            // Never on the stack, which may be small.
+            entries: alloc::vec![Known::NOTHING; CACHE].into(),
+            pushed_out: 0,
             frames: alloc::vec![0; unwind::MAX_FRAMES].into(),
         }
+    }
+
+    /// Where a key is remembered. The high bits of a context are its best, as are those of a product.
+    #[inline(always)]
+    fn place_of(&self, context: u64, pc: usize, locks: LockSetId) -> usize {
+        let rest = (pc as u64 ^ u64::from(locks.0) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        ((context ^ rest) >> 48) as usize & (self.entries.len() - 1)
+    }
+
+    /// Makes room for a key: if that happens often, there are more of them than places.
+    fn make_room(&mut self, place: usize) -> bool {
+        let many = self.entries.len();
+        self.pushed_out += usize::from(self.entries[place].pc != 0);
+        let grows = self.pushed_out > 4 * many && many < LARGEST_CACHE;
+        if grows {
+            self.pushed_out = 0;
+            let small = core::mem::take(&mut self.entries);
+            self.entries = alloc::vec![Known::NOTHING; 4 * many].into();
+            for known in small {
+                let place = self.place_of(known.context, known.pc, known.locks);
+                self.entries[place] = known;
+            }
+        }
+        grows
     }
 
     /// The site of an event: `context` is the calling-context hash (0 if unknown), `pc` the return
@@ -229,11 +253,14 @@ impl SiteCache {
         if context == 0 {
             return self.unknown_context(pc, locks);
         }
-        let place = place_of(context, pc, locks);
+        let mut place = self.place_of(context, pc, locks);
         if self.entries[place].is(context, pc, locks) {
             return self.entries[place].site;
         }
         let site = self.shared(key(context, pc, locks), pc, locks);
+        if self.make_room(place) {
+            place = self.place_of(context, pc, locks);
+        }
         self.entries[place] = Known {
             pc,
             context,
@@ -248,7 +275,7 @@ impl SiteCache {
     /// The number of the event's site in `slot`, if it is remembered.
     #[inline(always)]
     pub fn number(&self, context: u64, pc: usize, locks: LockSetId, slot: Slot) -> Option<u32> {
-        let known = &self.entries[place_of(context, pc, locks)];
+        let known = &self.entries[self.place_of(context, pc, locks)];
         (known.is(context, pc, locks) && known.slot == Some(slot)).then_some(known.number)
     }
 
@@ -261,7 +288,8 @@ impl SiteCache {
         slot: Slot,
         number: u32,
     ) {
-        let known = &mut self.entries[place_of(context, pc, locks)];
+        let place = self.place_of(context, pc, locks);
+        let known = &mut self.entries[place];
         if known.is(context, pc, locks) {
             (known.slot, known.number) = (Some(slot), number);
         }
