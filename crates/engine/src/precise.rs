@@ -19,7 +19,7 @@ use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
     Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
-    PAGE_BYTES, Repeats, Rule, RuleName, Span, Touch, word_of, words,
+    PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -159,6 +159,15 @@ impl<'a, R: Rule> Work<'a, R> {
             && self
                 .shadow
                 .access_inline(self.order, self.thread, location, self.kind, mask, number)
+    }
+
+    /// Words of a split page.
+    fn span(&mut self, page: &Page<Location>, span: Span, races: Sink<'_>) {
+        let base = span.addr.0 & !(PAGE_BYTES - 1);
+        for (word, mask) in span.words() {
+            let addr = Addr(base + 8 * word as u64);
+            self.word(&page[word], addr, mask, races);
+        }
     }
 
     #[inline(never)]
@@ -606,6 +615,10 @@ impl<R: Rule> Shadow<R> {
 
     /// Makes `len` bytes at `addr` fresh. Memory that was never touched costs next to nothing, however much it is.
     pub fn clear(&self, order: &HappensBefore, addr: Addr, len: u64) {
+        // A small block, mostly.
+        if let Some((page, span)) = self.split_span(addr, len) {
+            return self.clear_words(order, page, span);
+        }
         let end = addr.0.saturating_add(len);
         let mut at = addr;
         while at.0 < end {
@@ -624,9 +637,21 @@ impl<R: Rule> Shadow<R> {
     }
 
     fn clear_span(&self, order: &HappensBefore, span: Span) {
-        let Some(page) = self.clear_together(span) else {
-            return;
-        };
+        if let Some(page) = self.clear_together(span) {
+            self.clear_words(order, page, span);
+        }
+    }
+
+    /// The bytes, if they are in one page and that is split.
+    #[inline]
+    fn split_span(&self, addr: Addr, len: u64) -> Option<(&Page<Location>, Span)> {
+        if len == 0 || len > PAGE_BYTES - addr.0 % PAGE_BYTES {
+            return None;
+        }
+        Some((self.memory.page(addr)?, Span { addr, len }))
+    }
+
+    fn clear_words(&self, order: &HappensBefore, page: &Page<Location>, span: Span) {
         for (word, mask) in span.words() {
             let overwritten = page[word].clear(self.depot(), mask);
             if overwritten != 0 {
@@ -698,8 +723,12 @@ impl<R: Rule> Detector for Precise<R> {
     ) {
         let kind = AccessKind::Write;
         thread.clock.renewed_memory();
-        self.shadow
-            .bytes(&self.order, thread, kind, (addr, bytes), site, races);
+        let mut work = self.shadow.work(&self.order, thread, kind, site);
+        if let Some((page, span)) = self.shadow.split_span(addr, bytes) {
+            work.span(page, span, races);
+        } else {
+            work.bytes(addr, bytes, races);
+        }
     }
 
     #[inline]

@@ -60,21 +60,29 @@ pub struct HeapBlock {
 }
 
 /// Reads `cell`, first filling it with a zeroed `T` if it is empty.
+#[inline]
 fn get_or_make<T>(cell: &AtomicPtr<T>) -> &'static T {
     let mut there = cell.load(Ordering::Acquire);
     if there.is_null() {
-        let _growing = GROWING.lock();
-        there = cell.load(Ordering::Acquire);
-        if there.is_null() {
-            let fresh = Box::<T>::new_zeroed();
-            // SAFETY: all tables here are arrays of atomics, for which zero bytes are zeros and nulls.
-            let fresh = unsafe { fresh.assume_init() };
-            there = Box::into_raw(fresh);
-            cell.store(there, Ordering::Release);
-        }
+        there = make(cell);
     }
     // SAFETY: filled once, never taken away.
     unsafe { &*there }
+}
+
+#[cold]
+#[inline(never)]
+fn make<T>(cell: &AtomicPtr<T>) -> *mut T {
+    let _growing = GROWING.lock();
+    let mut there = cell.load(Ordering::Acquire);
+    if there.is_null() {
+        let fresh = Box::<T>::new_zeroed();
+        // SAFETY: all tables here are arrays of atomics, for which zero bytes are zeros and nulls.
+        let fresh = unsafe { fresh.assume_init() };
+        there = Box::into_raw(fresh);
+        cell.store(there, Ordering::Release);
+    }
+    there
 }
 
 fn entry(address: u64) -> Option<&'static AtomicU32> {
@@ -95,6 +103,7 @@ fn leaf_at(address: u64) -> Option<&'static Leaf> {
     unsafe { leaf.as_ref() }
 }
 
+#[inline]
 fn slot(number: u32) -> &'static Slot {
     let segment = get_or_make(&SEGMENTS[number as usize / SEGMENT]);
     &segment[number as usize % SEGMENT]
@@ -140,13 +149,18 @@ pub fn live(start: u64) -> Option<HeapBlock> {
 
 /// The block at `start` is freed; how long it was, if it was alive.
 pub fn retire(start: u64) -> Option<u64> {
-    let block = live(start)?;
     let leaf = leaf_at(start)?;
     let number = leaf.0[(start / GRANULE) as usize % LEAF].load(Ordering::Acquire);
-    slot(number)
-        .size
-        .store(block.bytes | FREED, Ordering::Relaxed);
-    Some(block.bytes)
+    if number == 0 {
+        return None;
+    }
+    let slot = slot(number);
+    let bytes = slot.size.load(Ordering::Relaxed);
+    if bytes & FREED != 0 || slot.start.load(Ordering::Relaxed) != start {
+        return None;
+    }
+    slot.size.store(bytes | FREED, Ordering::Relaxed);
+    Some(bytes)
 }
 
 /// The block that holds `address`: a live one, or else the freed one that starts nearest below.

@@ -165,39 +165,29 @@ fn place_site(place: Place) -> Site {
 /// The key of a stack and the locks held there: equal keys are taken for equal sites.
 #[inline(always)]
 pub fn key(context: u64, pc: usize, locks: LockSetId) -> u64 {
-    mix(context, (pc as u64) ^ u64::from(locks.0) << 48) | 1
+    mix(context, (pc as u64) ^ u64::from(locks.0).rotate_right(24)) | 1
 }
 
 /// Keys that a thread remembers at first, and at most.
 const CACHE: usize = 512;
 const LARGEST_CACHE: usize = 8192;
 
-/// A key that a thread met, its site, and the site's number in the detector's slot if [`SiteCache::set_number`] told.
+/// A key that a thread met (0: none), and its site's number in the detector's slot if [`SiteCache::set_number`] told. As small as it can
+/// be: a thread that goes through many keys goes through as many of these.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(32))]
+#[repr(C, align(16))]
 struct Known {
-    pc: usize,
-    context: u64,
-    locks: LockSetId,
-    slot: Option<Slot>,
-    site: Site,
+    key: u64,
     number: u32,
+    slot: Option<Slot>,
 }
 
 impl Known {
     const NOTHING: Known = Known {
-        pc: 0,
-        context: 0,
-        locks: LockSetId(0),
-        slot: None,
-        site: Site(0),
+        key: 0,
         number: 0,
+        slot: None,
     };
-
-    #[inline(always)]
-    fn is(&self, context: u64, pc: usize, locks: LockSetId) -> bool {
-        self.pc == pc && self.context == context && self.locks == locks
-    }
 }
 
 /// What a thread remembers of the keys it met last. A thread that goes through more keys than that, as a recursion does, gets a larger
@@ -206,6 +196,8 @@ impl Known {
 pub struct SiteCache {
     /// As many as a power of two.
     entries: Box<[Known]>,
+    /// The site of each.
+    sites: Box<[Site]>,
     /// How often another key was in the place of one that was asked for, since the cache has this size.
     pushed_out: usize,
     frames: Box<[u64]>,
@@ -217,33 +209,33 @@ impl SiteCache {
         SiteCache {
             // Never on the stack, which may be small.
             entries: alloc::vec![Known::NOTHING; CACHE].into(),
+            sites: alloc::vec![Site(0); CACHE].into(),
             pushed_out: 0,
             frames: alloc::vec![0; unwind::MAX_FRAMES].into(),
         }
     }
 
-    /// Where a key is remembered. The high bits of a context are its best, as are those of a product.
+    /// Where a key is remembered.
     #[inline(always)]
-    fn place_of(&self, context: u64, pc: usize, locks: LockSetId) -> usize {
-        let rest = (pc as u64 ^ u64::from(locks.0) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        ((context ^ rest) >> 48) as usize & (self.entries.len() - 1)
+    fn place_of(&self, key: u64) -> usize {
+        (key >> 40) as usize & (self.entries.len() - 1)
     }
 
     /// Makes room for a key: if that happens often, there are more of them than places.
-    fn make_room(&mut self, place: usize) -> bool {
+    fn make_room(&mut self, key: u64) -> usize {
         let many = self.entries.len();
-        self.pushed_out += usize::from(self.entries[place].pc != 0);
-        let grows = self.pushed_out > 4 * many && many < LARGEST_CACHE;
-        if grows {
+        self.pushed_out += usize::from(self.entries[self.place_of(key)].key != 0);
+        if self.pushed_out > 4 * many && many < LARGEST_CACHE {
             self.pushed_out = 0;
-            let small = core::mem::take(&mut self.entries);
-            self.entries = alloc::vec![Known::NOTHING; 4 * many].into();
-            for known in small {
-                let place = self.place_of(known.context, known.pc, known.locks);
-                self.entries[place] = known;
+            let entries = alloc::vec![Known::NOTHING; 4 * many].into();
+            let small = core::mem::replace(&mut self.entries, entries);
+            let sites = core::mem::replace(&mut self.sites, alloc::vec![Site(0); 4 * many].into());
+            for (known, site) in small.into_iter().zip(sites) {
+                let place = self.place_of(known.key);
+                (self.entries[place], self.sites[place]) = (known, site);
             }
         }
-        grows
+        self.place_of(key)
     }
 
     /// The site of an event: `context` is the calling-context hash (0 if unknown), `pc` the return
@@ -253,30 +245,27 @@ impl SiteCache {
         if context == 0 {
             return self.unknown_context(pc, locks);
         }
-        let mut place = self.place_of(context, pc, locks);
-        if self.entries[place].is(context, pc, locks) {
-            return self.entries[place].site;
+        let key = key(context, pc, locks);
+        let place = self.place_of(key);
+        if self.entries[place].key == key {
+            return self.sites[place];
         }
-        let site = self.shared(key(context, pc, locks), pc, locks);
-        if self.make_room(place) {
-            place = self.place_of(context, pc, locks);
-        }
+        let site = self.shared(key, pc, locks);
+        let place = self.make_room(key);
         self.entries[place] = Known {
-            pc,
-            context,
-            locks,
-            slot: None,
-            site,
-            number: 0,
+            key,
+            ..Known::NOTHING
         };
+        self.sites[place] = site;
         site
     }
 
     /// The number of the event's site in `slot`, if it is remembered.
     #[inline(always)]
     pub fn number(&self, context: u64, pc: usize, locks: LockSetId, slot: Slot) -> Option<u32> {
-        let known = &self.entries[self.place_of(context, pc, locks)];
-        (known.is(context, pc, locks) && known.slot == Some(slot)).then_some(known.number)
+        let key = key(context, pc, locks);
+        let known = &self.entries[self.place_of(key)];
+        (known.key == key && known.slot == Some(slot)).then_some(known.number)
     }
 
     /// The site that [`SiteCache::site`] just found has this number in `slot`.
@@ -288,10 +277,10 @@ impl SiteCache {
         slot: Slot,
         number: u32,
     ) {
-        let place = self.place_of(context, pc, locks);
-        let known = &mut self.entries[place];
-        if known.is(context, pc, locks) {
-            (known.slot, known.number) = (Some(slot), number);
+        let key = key(context, pc, locks);
+        let place = self.place_of(key);
+        if self.entries[place].key == key {
+            (self.entries[place].slot, self.entries[place].number) = (Some(slot), number);
         }
     }
 

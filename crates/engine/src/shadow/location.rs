@@ -237,6 +237,7 @@ impl Location {
     }
 
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
+    #[inline]
     pub fn clear(&self, depot: &Depot, mask: u8) -> u8 {
         if self.is_untouched() {
             return 0;
@@ -527,23 +528,31 @@ fn hinted(cells: [Cell; 2], hint: Cell) -> [Cell; 2] {
 }
 
 /// What the cells of a location become when the bytes of `mask` are made fresh, and those of atomic objects among them.
+#[inline]
 pub(super) fn clear_cells(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 2], u8) {
-    let [first, second] = old;
-    if let Some(index) = first.as_owned() {
+    if !old[0].is_inline() {
+        return clear_outside(depot, old, mask);
+    }
+    let [a, b] = old.map(|cell| cell.without(mask));
+    (if a.is_empty() { [b, a] } else { [a, b] }, 0)
+}
+
+/// The same for a state that is outside.
+#[inline(never)]
+fn clear_outside(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 2], u8) {
+    if let Some(index) = old[0].as_owned() {
         let mut extended = depot.disown(index);
         let overwritten = extended.clear(mask);
         return (store(depot, extended), overwritten);
     }
-    if let Some(index) = first.as_shared() {
-        let mut extended = Extended::default();
-        load(depot, old, &mut extended);
-        extended.clear(mask);
-        let new = store(depot, extended);
+    let mut extended = Extended::default();
+    load(depot, old, &mut extended);
+    extended.clear(mask);
+    let new = store(depot, extended);
+    if let Some(index) = old[0].as_shared() {
         depot.let_go(index, 1);
-        return (new, 0);
     }
-    let (a, b) = (first.without(mask), second.without(mask));
-    (if a.is_empty() { [b, a] } else { [a, b] }, 0)
+    (new, 0)
 }
 
 /// The same state in cells that may be copied, if each copy holds what is [`shared`](Cell::as_shared): plain accesses that
