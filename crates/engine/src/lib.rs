@@ -35,6 +35,7 @@ pub mod replay;
 pub mod rex;
 pub mod shadow;
 mod sites;
+pub mod sleep;
 pub mod slimstate;
 pub mod sync;
 

@@ -1,4 +1,4 @@
-//! Atomics and the one lock of the engine, which spins, then lets others run. Under `--cfg loom` these are loom's,
+//! Atomics and the lock of the engine, which spins, then lets others run; [`sleep`](crate::sleep) has one for which threads sleep. Under `--cfg loom` these are loom's,
 //! which tries every order of their operations (`tests/loom.rs`).
 //!
 //! Lock order, outermost first; a lock is taken only while holding earlier ones:
@@ -61,7 +61,11 @@ pub(crate) fn can_quiesce() -> bool {
     QUIESCE.get().is_some()
 }
 
-/// How `spin` waits.
+/// How often a waiting thread looks before it lets others run: longer than anybody who runs holds a lock.
+#[cfg_attr(loom, allow(dead_code, reason = "loom's locks wait in their own way"))]
+const SPINS: u32 = 64;
+
+/// How `spin`'s other locks wait.
 #[derive(Debug)]
 #[cfg_attr(
     loom,
@@ -72,7 +76,7 @@ pub struct Relax;
 impl spin::RelaxStrategy for Relax {
     fn relax() {
         // `spin` keeps no count: it polls before each call, so yielding at once is the safe choice.
-        relax(64);
+        relax(SPINS);
     }
 }
 
@@ -86,7 +90,7 @@ mod real {
     #[cold]
     pub(crate) fn relax(round: u32) {
         match super::YIELD.get() {
-            Some(f) if round >= 64 => f(),
+            Some(f) if round >= super::SPINS => f(),
             _ => core::hint::spin_loop(),
         }
     }
@@ -98,9 +102,54 @@ mod real {
     }
 
     /// A mutual exclusion lock.
-    pub type Lock<T> = spin::mutex::Mutex<T, Relax>;
+    #[derive(Debug, Default)]
+    pub struct Lock<T>(spin::mutex::Mutex<T, Relax>);
     /// Gives the lock back when dropped.
     pub type Guard<'a, T> = spin::mutex::MutexGuard<'a, T, Relax>;
+
+    impl<T> Lock<T> {
+        /// A lock around `value`.
+        pub const fn new(value: T) -> Lock<T> {
+            Lock(spin::mutex::Mutex::new(value))
+        }
+
+        /// Takes the lock.
+        #[inline]
+        pub fn lock(&self) -> Guard<'_, T> {
+            self.try_lock().unwrap_or_else(|| self.contended())
+        }
+
+        /// Takes the lock if nobody has it.
+        #[inline]
+        pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+            self.0.try_lock()
+        }
+
+        /// The same after a look, which costs the one who has it less than an attempt.
+        fn look(&self) -> Option<Guard<'_, T>> {
+            (!self.0.is_locked()).then(|| self.try_lock()).flatten()
+        }
+
+        /// The same after some more looks.
+        pub(crate) fn spin(&self) -> Option<Guard<'_, T>> {
+            (0..super::SPINS).find_map(|_| {
+                core::hint::spin_loop();
+                self.look()
+            })
+        }
+
+        #[cold]
+        fn contended(&self) -> Guard<'_, T> {
+            let mut round = 0;
+            loop {
+                if let Some(guard) = self.look() {
+                    return guard;
+                }
+                relax(round);
+                round += 1;
+            }
+        }
+    }
 }
 
 #[cfg(loom)]
@@ -135,6 +184,16 @@ mod modelled {
                 Ok(guard) => guard,
                 Err(poisoned) => poisoned.into_inner(),
             }
+        }
+
+        /// Takes the lock if nobody has it.
+        pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+            self.0.try_lock().ok()
+        }
+
+        /// The model need not wait to let others run.
+        pub(crate) fn spin(&self) -> Option<Guard<'_, T>> {
+            self.try_lock()
         }
     }
 }

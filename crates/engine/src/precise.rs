@@ -557,7 +557,10 @@ impl<R: Rule> Shadow<R> {
     ) {
         let mut work = self.work(order, thread, kind, site);
         work.atomic = true;
-        work.bytes(addr, len, races);
+        match self.word(addr, len as u32) {
+            Some((location, mask)) => work.slow(location, Addr(addr.0 & !7), mask, races),
+            None => work.bytes(addr, len, races),
+        }
     }
 
     /// The bytes of `elements`, fresh until now, have the history that `from` has. Whole pages of them stay whole, and what
@@ -617,7 +620,8 @@ impl<R: Rule> Shadow<R> {
     pub fn clear(&self, order: &HappensBefore, addr: Addr, len: u64) {
         // A small block, mostly.
         if let Some((page, span)) = self.split_span(addr, len) {
-            return self.clear_words(order, page, span);
+            self.clear_words(order, page, span);
+            return self.memory.renewed(addr, len);
         }
         let end = addr.0.saturating_add(len);
         let mut at = addr;

@@ -449,3 +449,40 @@ fn a_range_that_became_fresh_is_not_remembered() {
         assert!(!again || races + theirs > 0);
     });
 }
+
+loom::lazy_static! {
+    /// Where threads sleep, as on one futex.
+    static ref ROOM: (loom::sync::Mutex<()>, loom::sync::Condvar) =
+        (loom::sync::Mutex::new(()), loom::sync::Condvar::new());
+}
+
+/// Threads that sleep for a lock are woken, each of them.
+#[test]
+fn sleepers_wake() {
+    use loom::sync::atomic::{Ordering, fence};
+    engine::sleep::set_beds(engine::sleep::Beds {
+        sleep: |word, expected| {
+            let room = ROOM.0.lock().unwrap();
+            if word.load(Ordering::Relaxed) == expected {
+                drop(ROOM.1.wait(room).unwrap());
+            }
+        },
+        wake: |_| {
+            let _room = ROOM.0.lock().unwrap();
+            ROOM.1.notify_one();
+        },
+        barrier: || fence(Ordering::SeqCst),
+    });
+    model(|| {
+        let lock = Arc::new(engine::sleep::SleepLock::new(0));
+        let threads = [0; 2].map(|_| {
+            let lock = Arc::clone(&lock);
+            spawn(move || *lock.lock() += 1)
+        });
+        *lock.lock() += 1;
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(*lock.lock(), 3);
+    });
+}

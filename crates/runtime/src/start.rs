@@ -93,6 +93,11 @@ pub fn start() {
     }
     if sys::register_barriers() {
         engine::set_quiesce(registry::wait_until_bracketed);
+        engine::sleep::set_beds(engine::sleep::Beds {
+            sleep: sys::futex_wait,
+            wake: sys::futex_wake_one,
+            barrier: sys::barrier_everywhere,
+        });
     }
     let runtime = Box::new(Runtime {
         detector,

@@ -169,8 +169,17 @@ pub fn futex_wait(word: &core::sync::atomic::AtomicU32, expected: u32) {
 
 /// Wakes everybody who sleeps on `word`.
 pub fn futex_wake(word: *const u32) {
+    wake(word, i32::MAX);
+}
+
+/// Wakes one of those who sleep on `word`.
+pub fn futex_wake_one(word: &core::sync::atomic::AtomicU32) {
+    wake(word.as_ptr(), 1);
+}
+
+fn wake(word: *const u32, many: i32) {
     let op = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
-    let args = [word as usize, op, i32::MAX as usize, 0, 0, 0];
+    let args = [word as usize, op, many as usize, 0, 0, 0];
     // SAFETY: the kernel only compares the address.
     let _ = unsafe { syscall(libc::SYS_futex, args) };
 }

@@ -47,9 +47,9 @@ impl Limits {
         row: 16,
     };
 
-    /// Largest version of a slot: as many bits as there are, for real limits.
+    /// Largest version of a slot: all of 31 bits, for real limits. Clocks compare signed numbers.
     pub(super) const fn versions(self) -> u32 {
-        self.time.saturating_mul(4096)
+        self.time.saturating_mul(2047)
     }
 }
 
@@ -210,9 +210,9 @@ impl Slots {
         self.name(slot, u64::from(site.0), self.limits.sites)
     }
 
-    /// The same for a composite; half of the numbers are for sites alone.
+    /// The same for a composite; nearly half of the numbers are for sites alone. A slot in which there are no more is worn.
     pub(super) fn name_composite(&self, slot: Slot, composite: Composite) -> Option<u32> {
-        self.name(slot, composite.bits(), self.limits.sites / 2)
+        self.name(slot, composite.bits(), self.limits.sites / 2 + 1)
     }
 
     fn name(&self, slot: Slot, meaning: u64, limit: u32) -> Option<u32> {

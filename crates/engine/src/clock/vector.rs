@@ -1,13 +1,13 @@
 //! Vector clocks that share what they have in common.
 //!
 //! A vector clock says for each [`Slot`] up to which [`Time`] its events are known. Here it is a
-//! persistent radix tree: 64 times in a leaf, 16 subtrees in an inner node, nodes shared between clocks and
+//! persistent radix tree: 32 times in a leaf, 16 subtrees in an inner node, nodes shared between clocks and
 //! copied when one of the sharers changes.
 //!
 //! ```text
 //!            inner ── 16 × Arc        copy of a clock: one reference, whatever its size
 //!           /  |  \                   join: descends only where the two clocks do not share
-//!       leaf leaf leaf  64 × u32      and ends up sharing wherever one side knew everything
+//!       leaf leaf leaf  32 × u32      and ends up sharing wherever one side knew everything
 //! ```
 //!
 //! So a copy is O(1), and a join costs as much as the clocks have moved apart since one was a copy of the
@@ -23,7 +23,7 @@ use core::array;
 
 use super::{Slot, Time};
 
-const LEAF: usize = 64;
+const LEAF: usize = 32;
 const FAN: usize = 16;
 
 #[derive(Clone, Debug)]
@@ -238,7 +238,7 @@ fn join_nodes(left: &mut Arc<Node>, right: &Arc<Node>) -> Order {
         (Node::Leaf(a), Node::Leaf(b)) => {
             let order = order_of(a, b);
             if !order.left && !order.right {
-                let joined = array::from_fn(|i| a[i].max(b[i]));
+                let joined = array::from_fn(|i| signed(a[i]).max(signed(b[i])).cast_unsigned());
                 match Arc::get_mut(left) {
                     Some(node) => *node = Node::Leaf(joined),
                     None => *left = Arc::new(Node::Leaf(joined)),
@@ -312,12 +312,18 @@ fn join_children(left: &mut Option<Arc<Node>>, right: &Option<Arc<Node>>) -> Ord
     }
 }
 
+/// No time and no version needs the highest bit, see [`Limits`](super::Limits).
+#[inline(always)]
+const fn signed(time: u32) -> i32 {
+    time.cast_signed()
+}
+
 fn order_of(a: &[u32; LEAF], b: &[u32; LEAF]) -> Order {
-    // Written to be vectorised: no early exit.
+    // Written to be vectorised: no early exit, and signed, which all processors can.
     let (mut less, mut more) = (0u32, 0u32);
     for i in 0..LEAF {
-        less |= u32::from(a[i] < b[i]);
-        more |= u32::from(a[i] > b[i]);
+        less |= u32::from(signed(a[i]) < signed(b[i]));
+        more |= u32::from(signed(a[i]) > signed(b[i]));
     }
     Order {
         left: less == 0,

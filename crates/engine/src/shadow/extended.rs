@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use smallvec::SmallVec;
+
 use super::cell::Cell;
 use super::location::{Conflict, Touch, Touched, conflict, merge, step};
 use super::rule::Rule;
@@ -14,11 +16,14 @@ use crate::clock::{Slots, ThreadClock};
 /// accesses of the same kind: a plain write that happened before it can still race with another atomic access.
 #[derive(Debug, Default)]
 pub(super) struct Extended {
-    writes: Vec<Cell>,
-    reads: Vec<Cell>,
-    atomic_writes: Vec<Cell>,
-    atomic_reads: Vec<Cell>,
+    writes: List,
+    reads: List,
+    atomic_writes: List,
+    atomic_reads: List,
 }
+
+/// A few accesses need no memory of their own.
+type List = SmallVec<[Cell; 2]>;
 
 /// Up to here a read looks at all other reads, to forget those that happened before it. Beyond, it
 /// looks at its own only (FastTrack's `ReadShared`).
@@ -158,7 +163,7 @@ impl Extended {
             .iter()
             .fold(0, |all, cell| all | cell.mask() & mask);
         for list in self.lists() {
-            list.retain_mut(|cell| {
+            list.retain(|cell| {
                 *cell = cell.without(mask);
                 !cell.is_empty()
             });
@@ -173,7 +178,7 @@ impl Extended {
         self.atomic_reads.iter().for_each(|&cell| f(cell, true));
     }
 
-    fn lists(&mut self) -> [&mut Vec<Cell>; 4] {
+    fn lists(&mut self) -> [&mut List; 4] {
         [
             &mut self.writes,
             &mut self.reads,
@@ -194,8 +199,8 @@ fn check(list: &[Cell], atomic: bool, new: Cell, me: &ThreadClock, out: &mut Vec
 }
 
 /// The full treatment: check, subsume, supersede.
-fn pass<R: Rule>(list: &mut Vec<Cell>, new: &mut Cell, me: &ThreadClock, out: &mut Vec<Conflict>) {
-    list.retain_mut(|old| {
+fn pass<R: Rule>(list: &mut List, new: &mut Cell, me: &ThreadClock, out: &mut Vec<Conflict>) {
+    list.retain(|old| {
         *old = step::<R>(*old, new, me, &mut |old, mask| {
             conflict(out, old, false, mask);
         });
@@ -204,8 +209,8 @@ fn pass<R: Rule>(list: &mut Vec<Cell>, new: &mut Cell, me: &ThreadClock, out: &m
 }
 
 /// Forgets what the write `new` supersedes, after the check.
-fn forget<R: Rule>(list: &mut Vec<Cell>, new: Cell) {
-    list.retain_mut(|old| {
+fn forget<R: Rule>(list: &mut List, new: Cell) {
+    list.retain(|old| {
         if R::supersedes(*old, new, true) {
             *old = old.without(new.mask());
         }
@@ -215,7 +220,7 @@ fn forget<R: Rule>(list: &mut Vec<Cell>, new: Cell) {
 
 /// A list in which only the thread's own accesses matter to `new`, an access of the same kind. If that is to `replace` the one there is, it is
 /// recorded and empty then.
-fn own(list: &mut Vec<Cell>, new: &mut Cell, replace: bool) {
+fn own(list: &mut List, new: &mut Cell, replace: bool) {
     let first = list.partition_point(|old| old.slot() < new.slot());
     let mut at = first;
     while let Some(old) = list.get_mut(at).filter(|old| old.slot() == new.slot()) {

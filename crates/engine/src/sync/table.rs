@@ -14,16 +14,20 @@ use super::atomic::AtomicObject;
 use super::barrier::Barrier;
 use super::quick::Patience;
 use crate::clock::Published;
-use crate::lock::{AtomicU32, AtomicU64, Guard, Lock, Ordering};
+use crate::lock::{AtomicU32, AtomicU64, Ordering};
+use crate::sleep::{SleepGuard, SleepLock};
 
 type Map<T> = HashMap<u64, T, FxBuildHasher>;
 
-/// A map whose last used entries are at hand: a program uses few objects at a time, and then often.
+/// A map whose last used entries are at hand: a program uses few objects at a time, and then often. One that goes through many uses each
+/// once, so an entry is not brought before it is asked for twice in a row.
 #[derive(Debug)]
 pub(super) struct Handy<T> {
     /// Of keys that lie side by side, as two words do that share a bracket, both.
     recent: [Option<(u64, T)>; 2],
     others: Map<T>,
+    /// The key among `others` that was asked for last.
+    asked: u64,
 }
 
 impl<T> Default for Handy<T> {
@@ -31,6 +35,7 @@ impl<T> Default for Handy<T> {
         Handy {
             recent: [None, None],
             others: Map::default(),
+            asked: 0,
         }
     }
 }
@@ -49,28 +54,48 @@ impl<T: Default> Handy<T> {
     #[inline]
     fn find(&mut self, key: u64) -> Option<&mut T> {
         if !self.has(key) {
-            let found = self.others.remove(&key)?;
-            self.bring(key, found);
+            return self.find_other(key);
         }
         self.recent[way(key)].as_mut().map(|(_, value)| value)
+    }
+
+    fn find_other(&mut self, key: u64) -> Option<&mut T> {
+        if self.others.is_empty() {
+            return None;
+        }
+        if core::mem::replace(&mut self.asked, key) != key {
+            return self.others.get_mut(&key);
+        }
+        let found = self.others.remove(&key)?;
+        Some(self.bring(key, found))
     }
 
     /// The entry of `key`, made if there is none.
     #[inline]
     fn entry(&mut self, key: u64) -> &mut T {
         if !self.has(key) {
-            let found = self.others.remove(&key).unwrap_or_default();
-            self.bring(key, found);
+            return self.other(key);
         }
         let recent = &mut self.recent[way(key)];
         &mut recent.get_or_insert_with(|| (key, T::default())).1
     }
 
+    fn other(&mut self, key: u64) -> &mut T {
+        let again = core::mem::replace(&mut self.asked, key) == key;
+        if !again && self.recent[way(key)].is_some() {
+            return self.others.entry(key).or_default();
+        }
+        let found = self.others.remove(&key).unwrap_or_default();
+        self.bring(key, found)
+    }
+
     #[cold]
-    fn bring(&mut self, key: u64, value: T) {
-        if let Some((key, value)) = self.recent[way(key)].replace((key, value)) {
+    fn bring(&mut self, key: u64, value: T) -> &mut T {
+        let recent = &mut self.recent[way(key)];
+        if let Some((key, value)) = recent.take() {
             self.others.insert(key, value);
         }
+        &mut recent.insert((key, value)).1
     }
 
     fn len(&self) -> usize {
@@ -126,8 +151,9 @@ pub(super) struct AtomicShard {
 
 /// A shard of atomic objects, and what operations without its lock look at.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 struct Biased {
-    shard: Lock<AtomicShard>,
+    shard: SleepLock<AtomicShard>,
     bias: AtomicU64,
 }
 
@@ -178,7 +204,7 @@ impl<T> fmt::Debug for Shards<T> {
 /// All sync objects, in shards that are locked one at a time. An object begins empty when it is first named.
 #[derive(Debug)]
 pub(super) struct Table {
-    shards: Shards<Lock<Shard>>,
+    shards: Shards<SleepLock<Shard>>,
     atomics: Shards<Biased>,
     /// Size in bytes of the largest atomic object so far: how far before a byte one can begin that covers it.
     largest: AtomicU32,
@@ -191,7 +217,7 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub struct Bracket<'a> {
     addr: Addr,
-    pub(super) shard: Guard<'a, AtomicShard>,
+    pub(super) shard: SleepGuard<'a, AtomicShard>,
     pub(super) bias: &'a AtomicU64,
 }
 
@@ -233,7 +259,7 @@ impl Table {
         self.largest.load(Ordering::Relaxed)
     }
 
-    fn shard(&self, key: u64) -> Guard<'_, Shard> {
+    fn shard(&self, key: u64) -> SleepGuard<'_, Shard> {
         self.shards.at(key).lock()
     }
 
