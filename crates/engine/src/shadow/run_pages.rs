@@ -23,7 +23,7 @@ struct RunPage {
     page: u64,
     /// Steps that runs saved, less those that they cost, since not too long ago.
     credit: i32,
-    /// Single words that were accessed last.
+    /// First words of accesses to few, the last ones.
     last: [u16; 2],
     runs: Runs,
 }
@@ -37,7 +37,9 @@ mod price {
     pub(super) const VISIT: i32 = 10;
     /// … and more for each lane that it touches.
     pub(super) const LANE: i32 = 6;
-    /// An access to a word near another one that was accessed of late, and is redundant …
+    /// So many words are few: their checks are in a loop that might go through the page …
+    pub(super) const FEW: u32 = 4;
+    /// … namely near a word that was accessed of late. Such an access is redundant …
     pub(super) const NEAR: i32 = 1;
     /// … or is not, so that the border of a run is moved …
     pub(super) const MOVE: i32 = 4;
@@ -56,7 +58,7 @@ mod price {
 
 /// What is saved by an access to so many words.
 fn saved(words: u32, swept: Swept, near: bool) -> i32 {
-    if words > 1 {
+    if words > 1 && !near {
         return 2 * words as i32 - price::VISIT - price::LANE * swept.lanes as i32;
     }
     let made = swept.grown > 0;
@@ -78,7 +80,7 @@ impl RunPage {
     /// There was such an access, and so many to single words that were answered elsewhere. Returns whether to go on with runs.
     fn spend(&mut self, sweeps: &Sweeps, swept: Swept, answered: u16) -> bool {
         let words = sweeps.words();
-        let near = words == 1 && self.is_near(sweeps.first());
+        let near = words <= price::FEW && self.is_near(sweeps.first());
         let saved = saved(words, swept, near) - price::NEAR * i32::from(answered);
         self.credit = (self.credit + saved).min(price::MOST);
         self.credit >= 0 && self.runs.lanes() <= price::LANES
