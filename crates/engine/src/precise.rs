@@ -443,23 +443,6 @@ impl<R: Rule> Shadow<R> {
             .slow(location, word, mask, races);
     }
 
-    /// Is a plain access to the bytes of `mask` redundant, in a location whose state many share?
-    #[inline(always)]
-    pub fn is_settled(
-        &self,
-        thread: &mut PreciseThread,
-        location: &Location,
-        kind: AccessKind,
-        mask: u8,
-    ) -> bool {
-        let asked = Asked::new(kind, mask);
-        let settled = location.is_settled(thread.memo.settled(), thread.clock.epoch(), asked);
-        if settled {
-            thread.counts.add(RuleName::same_epoch(kind));
-        }
-        settled
-    }
-
     /// Is a read of `size` bytes redundant, in a page with runs that the thread goes through word by word?
     #[inline]
     pub fn is_reread(&self, thread: &mut PreciseThread, addr: Addr, size: u32) -> bool {

@@ -65,9 +65,6 @@ fn quick_word(
         return false;
     }
     let mask = mask(address, size);
-    if shadow.is_settled(precise, location, kind, mask) {
-        return true;
-    }
     let Some(number) = precise
         .clock
         .numbering()

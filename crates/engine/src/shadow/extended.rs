@@ -25,9 +25,11 @@ pub(super) struct Extended {
 /// A few accesses need no memory of their own.
 type List = SmallVec<[Cell; 2]>;
 
-/// Up to here a read looks at all other reads, to forget those that happened before it. Beyond, it
-/// looks at its own only (FastTrack's `ReadShared`).
+/// Up to here a read looks at all other reads, to forget those that happened before it. Beyond, and for the most part if the thread
+/// is among the readers already, it looks at its own only (FastTrack's `ReadShared`).
 const FEW: usize = 8;
+/// In each so-manieth epoch it does all the same: readers that used to come together may take turns now, and a location that remembers one of them is inline.
+const TURN: u32 = 8;
 
 impl Extended {
     /// Checks an access by `me`, and remembers it.
@@ -45,12 +47,15 @@ impl Extended {
                 check(&self.atomic_writes, true, new, me, out);
                 pass::<R>(&mut self.writes, &mut new, me, out);
                 let shared = self.reads.len() > 1;
-                if self.reads.len() <= FEW {
+                let mut replaced = false;
+                if self.reads.len() <= FEW
+                    && (new.time().0.is_multiple_of(TURN) || !self.has_read(new))
+                {
                     pass::<R>(&mut self.reads, &mut new, me, out);
                 } else {
-                    own(&mut self.reads, &mut new, false);
+                    replaced = own(&mut self.reads, &mut new, touch.record);
                 }
-                if new.is_empty() {
+                if new.is_empty() && !replaced {
                     RuleName::ReadSameEpoch
                 } else if shared {
                     RuleName::ReadShared
@@ -93,6 +98,11 @@ impl Extended {
             self.insert_as(new, touch.atomic, |old, new| merge(old, new, me, slots));
         }
         Touched { rule, overwritten }
+    }
+
+    /// Is there a read by the slot of `new`?
+    fn has_read(&self, new: Cell) -> bool {
+        self.reads.iter().any(|old| old.slot() == new.slot())
     }
 
     /// Remembers an access.
@@ -219,8 +229,8 @@ fn forget<R: Rule>(list: &mut List, new: Cell) {
 }
 
 /// A list in which only the thread's own accesses matter to `new`, an access of the same kind. If that is to `replace` the one there is, it is
-/// recorded and empty then.
-fn own(list: &mut List, new: &mut Cell, replace: bool) {
+/// recorded and empty then, and the answer is yes.
+fn own(list: &mut List, new: &mut Cell, replace: bool) -> bool {
     let first = list.partition_point(|old| old.slot() < new.slot());
     let mut at = first;
     while let Some(old) = list.get_mut(at).filter(|old| old.slot() == new.slot()) {
@@ -239,8 +249,9 @@ fn own(list: &mut List, new: &mut Cell, replace: bool) {
             .is_some_and(|next| next.slot() == new.slot());
         if replace && at == first && !more {
             list[at] = core::mem::replace(new, Cell::EMPTY);
-            return;
+            return true;
         }
         list.remove(at);
     }
+    false
 }
