@@ -210,9 +210,9 @@ impl Slots {
         self.name(slot, u64::from(site.0), self.limits.sites)
     }
 
-    /// The same for a composite; nearly half of the numbers are for sites alone. A slot in which there are no more is worn.
+    /// The same for a composite; half of the numbers are for sites alone.
     pub(super) fn name_composite(&self, slot: Slot, composite: Composite) -> Option<u32> {
-        self.name(slot, composite.bits(), self.limits.sites / 2 + 1)
+        self.name(slot, composite.bits(), self.limits.sites / 2)
     }
 
     fn name(&self, slot: Slot, meaning: u64, limit: u32) -> Option<u32> {

@@ -14,11 +14,7 @@ use crate::sites::{Composite, Numbers};
 
 /// How many composites a thread may make in one slot: enough for every pattern of accesses that is a pattern, and no more than some
 /// megabytes.
-const COMPOSITES: usize = 1 << 17;
-
-/// How often a thread may go on in another slot to make more of them: a compressor, which reads at every offset from many places, has
-/// millions. Beyond, what would be one cell stays several.
-const MOVES: u32 = 16;
+const COMPOSITES: usize = 1 << 16;
 
 /// The clock of one thread, and the names of its sites.
 #[derive(Debug)]
@@ -52,10 +48,6 @@ pub struct ThreadClock {
     versions: Option<Box<Versions>>,
     sites: Numbers<Site>,
     composites: Numbers<Composite>,
-    /// Is it to go on in another slot before it records anything, since composites have run out in this one?
-    worn: bool,
-    /// How often it may yet.
-    moves: u32,
 }
 
 impl ThreadClock {
@@ -85,8 +77,6 @@ impl ThreadClock {
             versions: received.map(|received| Box::new(Versions::new(version, received))),
             sites: Numbers::new(),
             composites: Numbers::new(),
-            worn: false,
-            moves: MOVES,
         }
     }
 
@@ -165,7 +155,7 @@ impl ThreadClock {
     /// slot. A slot never gives a number to another site.
     #[inline]
     pub fn numbering(&self) -> Option<Slot> {
-        (self.recording && !self.ended && !self.worn).then_some(self.slot)
+        (self.recording && !self.ended).then_some(self.slot)
     }
 
     /// As [`ThreadClock::stamp`], for a site whose number in [`ThreadClock::numbering`] is known already.
@@ -195,30 +185,17 @@ impl ThreadClock {
 
     #[cold]
     fn name_composite(&mut self, slots: &Slots, composite: Composite) -> Option<u32> {
-        if self.ended || self.worn {
+        if self.ended || self.composites.len() >= COMPOSITES {
             return None;
         }
-        if self.composites.len() < COMPOSITES
-            && let Some(number) = slots.name_composite(self.slot, composite)
-        {
-            self.composites.insert(composite, number);
-            return Some(number);
-        }
-        // Not now: the access that is being recorded is one of this slot.
-        if self.composites.len() >= COMPOSITES / 2
-            && self.moves > 0
-            && slots.taken() < slots.limits().slots / 2
-        {
-            self.moves -= 1;
-            self.worn = true;
-            self.sites.clear();
-        }
-        None
+        let number = slots.name_composite(self.slot, composite)?;
+        self.composites.insert(composite, number);
+        Some(number)
     }
 
     #[cold]
     fn name_site(&mut self, slots: &Slots, site: Site) -> u32 {
-        if self.ended || self.worn {
+        if self.ended {
             self.renew(slots);
         }
         loop {
@@ -410,7 +387,6 @@ impl ThreadClock {
         self.past.raise(self.slot, self.time);
         self.knowledge += 1;
         self.ended = false;
-        self.worn = false;
         if let Some(versions) = &mut self.versions {
             versions.received.raise(self.slot, versions.number);
         }
