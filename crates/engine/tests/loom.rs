@@ -66,10 +66,15 @@ impl World {
         {
             return 0;
         }
+        self.record(me, kind, mask, site, false)
+    }
+
+    /// The same without the same-epoch tests, which atomic accesses do not have.
+    fn record(&self, me: &mut Me, kind: AccessKind, mask: u8, site: u32, atomic: bool) -> u8 {
         let (epoch, number) = me.clock.stamp(self.order.slots(), Site(site));
         let touch = Touch {
             cell: Cell::new(epoch, kind, mask, number),
-            atomic: false,
+            atomic,
             record: true,
         };
         let mut found: Vec<Conflict> = Vec::new();
@@ -164,6 +169,28 @@ fn shared_readers_are_met_by_a_write() {
         main.memo.flush(&world.depot);
         world.location.clear(&world.depot, 0xFF);
         assert!(world.depot.is_empty());
+    });
+}
+
+/// A state that the location owns, and that the reader knows to have his read, is gone with the memory: what comes in its place has to be told anew.
+#[test]
+fn fresh_memory_is_not_what_it_was() {
+    model(|| {
+        let (world, _main, mut a, mut b) = World::new();
+        let there = Arc::clone(&world);
+        let other = spawn(move || {
+            let mut found = 0;
+            for life in 0..2 {
+                if life == 1 {
+                    there.location.clear(&there.depot, 0xFF);
+                }
+                found |= there.record(&mut a, Read, 0x0F, life, true);
+                found |= there.touch(&mut a, Read, 0xF0, 2);
+            }
+            found
+        });
+        let here = world.touch(&mut b, Write, 0xF0, 3);
+        assert_eq!(here | other.join().unwrap(), 0xF0);
     });
 }
 
