@@ -502,11 +502,17 @@ fn sleepers_wake() {
     });
     model(|| {
         let lock = Arc::new(engine::sleep::SleepLock::new(0));
+        let add = |lock: &engine::sleep::SleepLock<i32>| {
+            let mut sum = lock.lock();
+            // Others come while it is held.
+            loom::thread::yield_now();
+            *sum += 1;
+        };
         let threads = [0; 2].map(|_| {
             let lock = Arc::clone(&lock);
-            spawn(move || *lock.lock() += 1)
+            spawn(move || add(&lock))
         });
-        *lock.lock() += 1;
+        add(&lock);
         for thread in threads {
             thread.join().unwrap();
         }
