@@ -210,8 +210,8 @@ fn rust_flags(compiler: &Path) -> Vec<OsString> {
 /// that, then builds again.
 fn stamp(plan: &Plan, layout: &Layout, runtime: &Runtime) -> Result<OsString> {
     let placement = plan.placement.clone().unwrap_or_else(settings::placement);
-    let count = plan.count || std::env::var_os(settings::COUNT).is_some_and(|c| c != "0");
-    let witness = std::env::var_os(settings::WITNESS).is_some_and(|w| w != "0");
+    let count = plan.count || settings::is_set(settings::COUNT);
+    let witness = settings::is_set(settings::WITNESS);
     let chosen = format!("{placement} {count} {witness}").into_bytes();
     let files = [
         Some(runtime.file(layout)?),

@@ -19,6 +19,11 @@ pub fn placement() -> String {
     }
 }
 
+/// Is a variable there, and not 0?
+pub fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value != "0")
+}
+
 /// Prints what the pass did.
 pub const STATS: &str = "FOOTRACE_STATS";
 /// Set: the program counts its accesses and checks.

@@ -180,17 +180,9 @@ impl<'a, R: Rule> Work<'a, R> {
             let slot = thread.clock.numbering();
             self.number = slot.map(|slot| (slot, touch.cell.site()));
         }
-        let touched = location.touch::<R>(
-            self.shadow.depot(),
-            &mut thread.clock,
-            self.order.slots(),
-            &mut thread.memo,
-            touch,
-            &mut thread.found,
-        );
-        thread.counts.add(touched.rule);
-        if touched.overwritten != 0 && !self.late {
-            self.order.overwrite(word, touched.overwritten);
+        let overwritten = self.shadow.touch(self.order, thread, location, touch);
+        if overwritten != 0 && !self.late {
+            self.order.overwrite(word, overwritten);
         }
         if !self.thread.found.is_empty() {
             self.report(word, races);
@@ -384,7 +376,28 @@ impl<R: Rule> Shadow<R> {
         }
     }
 
-    /// The same, easy or not. If there are races, who says so has to [`tell`](Shadow::tell) next.
+    /// Checks and records; races are in `thread.found`. Returns the bytes of atomic objects that a plain write overwrote.
+    #[inline(always)]
+    fn touch(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        location: &Location,
+        touch: Touch,
+    ) -> u8 {
+        let touched = location.touch::<R>(
+            self.depot(),
+            &mut thread.clock,
+            order.slots(),
+            &mut thread.memo,
+            touch,
+            &mut thread.found,
+        );
+        thread.counts.add(touched.rule);
+        touched.overwritten
+    }
+
+    /// As [`Shadow::access_inline`], easy or not. If there are races, who says so has to [`tell`](Shadow::tell) next.
     #[inline(never)]
     pub fn access_numbered(
         &self,
@@ -399,17 +412,9 @@ impl<R: Rule> Shadow<R> {
             atomic: false,
             record: true,
         };
-        let touched = location.touch::<R>(
-            self.depot(),
-            &mut thread.clock,
-            order.slots(),
-            &mut thread.memo,
-            touch,
-            &mut thread.found,
-        );
-        thread.counts.add(touched.rule);
-        if touched.overwritten != 0 {
-            order.overwrite(Addr(addr.0 & !7), touched.overwritten);
+        let overwritten = self.touch(order, thread, location, touch);
+        if overwritten != 0 {
+            order.overwrite(Addr(addr.0 & !7), overwritten);
         }
         Raced(!thread.found.is_empty())
     }

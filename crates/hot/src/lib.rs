@@ -127,8 +127,7 @@ fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool 
         let location = cells.wrapping_add(word);
         // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
         let location = unsafe { &*location };
-        let asked = Asked::new(kind, mask);
-        if !location.gives(epoch, asked) && !location.is_settled(settled, epoch, asked) {
+        if !location.is_known(settled, epoch, Asked::new(kind, mask)) {
             return false;
         }
         if word == end {

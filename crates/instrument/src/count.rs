@@ -6,7 +6,7 @@
 //! An access counts if another thread could see it: the same accesses for every placement of the same program, so the ratios
 //! compare. They are found before checks are placed. A check counts once, however much it covers. Each block adds what is in it
 //! to thread-local counters, at its beginning; the counters are volatile, since it may be in a function that its callers know not to write.
-use crate::access::{Kind, effect};
+use crate::access::Kind;
 use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
 use crate::skip::Rules;
 use abi::counts::{COUNTERS, Counter, SYMBOL};
@@ -35,15 +35,12 @@ impl Counts {
     pub(crate) fn accesses(&mut self, function: Value, rules: &mut Rules) {
         for block in function.blocks() {
             let mut counts = [0; COUNTERS];
-            for instruction in block.instructions() {
-                let effect = effect(self.module, instruction);
-                for access in effect.plain().into_iter().flatten() {
-                    let counter = match access.kind {
-                        Kind::Read => Counter::Reads,
-                        Kind::Write => Counter::Writes,
-                    };
-                    counts[counter as usize] += u64::from(rules.memory(access).is_none());
-                }
+            for access in rules.visible(block) {
+                let counter = match access.kind {
+                    Kind::Read => Counter::Reads,
+                    Kind::Write => Counter::Writes,
+                };
+                counts[counter as usize] += 1;
             }
             self.accesses.push((block, counts));
         }
@@ -64,8 +61,7 @@ impl Counts {
             for block in function.blocks() {
                 let mut counts = accesses.get(&block).copied().unwrap_or_default();
                 for instruction in block.instructions() {
-                    let callee = instruction.callee().filter(|c| c.is_function());
-                    if let Some(check) = callee.and_then(|c| Counter::of_check(&c.name())) {
+                    if let Some(check) = check_called(instruction) {
                         counts[check as usize] += 1;
                     }
                 }
@@ -90,6 +86,12 @@ impl Counts {
             self.builder.store(new, place).set_volatile();
         }
     }
+}
+
+/// The counter for a call of a check.
+pub(crate) fn check_called(instruction: Value) -> Option<Counter> {
+    let callee = instruction.callee().filter(|c| c.is_function())?;
+    Counter::of_check(&callee.name())
 }
 
 /// Instructions that have to come first in a block.

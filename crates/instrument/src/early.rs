@@ -58,7 +58,7 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
         Placement::BigFoot => Some(Mode::BigFoot),
     };
     let mut counts = options.count.then(|| Counts::new(module));
-    let mut witness = options.witness.then(|| Witness::new(module));
+    let mut witness = options.witness.then(Witness::default);
     for (function, _) in wanted.iter().filter(|(_, policy)| *policy == Policy::Full) {
         if let Some(counts) = &mut counts {
             counts.accesses(*function, &mut rules);

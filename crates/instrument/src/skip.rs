@@ -2,10 +2,10 @@
 //!
 //! Each rule is safe on its own: a skipped access cannot be half of a race, or a check that stays
 //! finds the same race.
-use crate::access::{Access, Effect, Extent, Kind};
+use crate::access::{Access, Effect, Extent, Kind, effect};
 use crate::address::{Place, objects, place};
 use crate::escape::{Escape, is_candidate};
-use crate::llvm::{Module, TypeKind, Value};
+use crate::llvm::{Block, Module, TypeKind, Value};
 use crate::stats::Count;
 use std::collections::HashMap;
 
@@ -65,6 +65,19 @@ impl Rules {
             reason = reason.or(Some(here));
         }
         reason
+    }
+
+    /// The accesses of a block that another thread could see.
+    pub(crate) fn visible(&mut self, block: Block) -> Vec<Access> {
+        let instructions = block.instructions().into_iter();
+        let effects = instructions.map(|instruction| effect(self.module, instruction));
+        let accesses: Vec<Access> = effects
+            .flat_map(|effect| effect.plain().cloned().unwrap_or_default())
+            .collect();
+        accesses
+            .into_iter()
+            .filter(|access| self.memory(access).is_none())
+            .collect()
     }
 
     /// For each access of a block, in order: is it a read that a checked write of the same bytes covers?

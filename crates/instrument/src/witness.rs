@@ -5,39 +5,26 @@
 //!
 //! The accesses are those that a check before each access (`-ffootrace=all`) would name. Each is a call as such a check would
 //! be, between two calls that say what it is ([`Told`]); so is each check. What runs without being recorded takes them all for checks.
-use crate::access::{Access, effect};
+use crate::access::Access;
 use crate::checks::Checks;
-use crate::llvm::{Module, Value};
+use crate::count::check_called;
+use crate::llvm::Value;
 use crate::skip::Rules;
 use abi::Told;
-use abi::counts::Counter;
 
 /// Accesses that will be told of, by function.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Witness {
-    module: Module,
     accesses: Vec<(Value, Access)>,
 }
 
 impl Witness {
-    pub(crate) fn new(module: Module) -> Witness {
-        Witness {
-            module,
-            accesses: Vec::new(),
-        }
-    }
-
     /// Finds the accesses of a function. Nothing is changed yet.
     pub(crate) fn accesses(&mut self, function: Value, rules: &mut Rules) {
         for block in function.blocks() {
-            for instruction in block.instructions() {
-                let effect = effect(self.module, instruction);
-                for access in effect.plain().into_iter().flatten() {
-                    if rules.memory(access).is_none() {
-                        self.accesses.push((function, *access));
-                    }
-                }
-            }
+            let visible = rules.visible(block).into_iter();
+            self.accesses
+                .extend(visible.map(|access| (function, access)));
         }
     }
 
@@ -46,8 +33,7 @@ impl Witness {
         for function in functions {
             for block in function.blocks() {
                 for instruction in block.instructions() {
-                    let callee = instruction.callee().filter(|c| c.is_function());
-                    if callee.is_some_and(|c| Counter::of_check(&c.name()).is_some()) {
+                    if check_called(instruction).is_some() {
                         checks.before(instruction, instruction, function);
                         checks.told(Told::Check);
                         if let Some(next) = instruction.next() {

@@ -139,22 +139,23 @@ fn read(number: u32) -> HeapBlock {
     }
 }
 
-/// The live block that starts at `start`.
-pub fn live(start: u64) -> Option<HeapBlock> {
+/// The number of the last block that started at `start`.
+#[inline]
+fn number_at(start: u64) -> Option<u32> {
     let leaf = leaf_at(start)?;
     let number = leaf.0[(start / GRANULE) as usize % LEAF].load(Ordering::Acquire);
-    let block = (number != 0).then(|| read(number))?;
+    (number != 0).then_some(number)
+}
+
+/// The live block that starts at `start`.
+pub fn live(start: u64) -> Option<HeapBlock> {
+    let block = read(number_at(start)?);
     (block.start == start && !block.freed).then_some(block)
 }
 
 /// The block at `start` is freed; how long it was, if it was alive.
 pub fn retire(start: u64) -> Option<u64> {
-    let leaf = leaf_at(start)?;
-    let number = leaf.0[(start / GRANULE) as usize % LEAF].load(Ordering::Acquire);
-    if number == 0 {
-        return None;
-    }
-    let slot = slot(number);
+    let slot = slot(number_at(start)?);
     let bytes = slot.size.load(Ordering::Relaxed);
     if bytes & FREED != 0 || slot.start.load(Ordering::Relaxed) != start {
         return None;

@@ -214,7 +214,6 @@ impl Log {
 
     /// An access, or a check, or both.
     fn plain(&mut self, thread: &Recorded, op: Op, site: Site) {
-        self.meet(site);
         if thread.told != Told::Both {
             recording::told(&mut self.item, thread.told);
             self.commit();

@@ -300,6 +300,16 @@ mod tests {
         Some(UNFORESEEN.load(Ordering::Relaxed)).filter(|&pc| pc != 0)
     }
 
+    /// Numbers below what is asked for.
+    fn random(mut state: u64) -> impl FnMut(u64) -> u64 {
+        move |below| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        }
+    }
+
     fn foreseen(thread: &SlimThread<Strided>) -> u64 {
         let mut count = 0;
         thread.each(&mut |name, n| count += if name.ends_with("foreseen") { n } else { 0 });
@@ -310,13 +320,7 @@ mod tests {
     /// two contexts, in two sizes, over disturbances and synchronisations.
     #[test]
     fn the_stub_is_the_rule() {
-        let mut state = 1u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut random = random(1);
         let detectors = [SlimState::default(), SlimState::default()];
         let mut threads = detectors.each_ref().map(|d| d.root(Tid(1)));
         let base = 1 << 40;
@@ -417,13 +421,7 @@ mod tests {
     /// one epoch and the next.
     #[test]
     fn the_stubs_know_what_is_settled() {
-        let mut state = 7u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut random = random(7);
         let detector = FastTrack::default();
         let mut me = detector.root(Tid(1));
         let mut others = [2, 3, 4].map(|tid| detector.fork(&mut me, Tid(tid), &mut |_| {}));

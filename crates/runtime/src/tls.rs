@@ -192,7 +192,7 @@ impl Block {
             let location = (&raw const *first).wrapping_add(word);
             // SAFETY: of the same page, which has a location for each word and stays.
             let location = unsafe { &*location };
-            location.gives(epoch, asked) || location.is_settled(entries, epoch, asked)
+            location.is_known(entries, epoch, asked)
         })
     }
 

@@ -3,7 +3,7 @@
 
 use crate::program::{Pair, Program, pair};
 use crate::tool::{Places, Tool};
-use crate::{footrace, process};
+use crate::{footrace, process, tool};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,13 +55,16 @@ pub(crate) fn check_moved(
     executable: &Path,
 ) -> Result<(), String> {
     let folder = places.folder(program, Tool::Footrace, placement);
-    let detector = match placement {
-        "redcard+witness" => "redcard",
+    let detector = match placement.strip_suffix(tool::WITNESS) {
+        Some("redcard") => "redcard",
         _ => "bigfoot-pages",
     };
     let said = |what: String| format!("recorded with {placement}: {what}");
     record(program, places, (&folder, executable), detector).map_err(said)?;
     let accesses = |path: &Path| path.extension().is_some_and(|e| e == "accesses");
+    if !traces(&folder).iter().any(|path| accesses(path)) {
+        return Err(said("the program told of no access".to_string()));
+    }
     for trace in traces(&folder).iter().filter(|path| !accesses(path)) {
         let mut witnessed = trace.clone().into_os_string();
         witnessed.push(".accesses");

@@ -27,8 +27,8 @@ impl<'a, R: Rule> Work<'a, R> {
     /// An access to many elements.
     pub(super) fn elements(&mut self, elements: Elements, races: Sink<'_>) {
         let (memory, epoch) = (&self.shadow.memory, self.thread.clock.epoch());
-        let range = memory.range(elements);
-        let Some(range) = range.filter(|_| self.kind == AccessKind::Read) else {
+        let reads = self.kind == AccessKind::Read;
+        let Some(range) = reads.then(|| memory.range(elements)).flatten() else {
             return self.each(elements, races);
         };
         if memory.is_reread(&self.thread.repeats, range, epoch) {

@@ -236,6 +236,12 @@ impl Location {
         known(settled, first).gives(epoch, asked)
     }
 
+    /// What is asked of a word by who looks at several: is the access redundant, by the location itself or by what the thread knows?
+    #[inline(always)]
+    pub fn is_known(&self, settled: &Entries, epoch: Epoch, asked: Asked) -> bool {
+        self.gives(epoch, asked) || self.is_settled(settled, epoch, asked)
+    }
+
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
     #[inline]
     pub fn clear(&self, depot: &Depot, mask: u8) -> u8 {

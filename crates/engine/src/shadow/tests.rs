@@ -110,8 +110,8 @@ impl World {
                 } => {
                     let (clock, memo) = &mut threads[thread];
                     let now = clock.epoch();
-                    let redundant = location.is_redundant(now, kind, mask)
-                        || location.is_settled(memo.settled(), now, Asked::new(kind, mask));
+                    let asked = Asked::new(kind, mask);
+                    let redundant = location.is_known(memo.settled(), now, asked);
                     if atomic || !redundant {
                         // Few sites, so that there are accesses to merge.
                         self.site = (self.site + 1) % 3;

@@ -412,18 +412,14 @@ pub(super) fn granules_of(bytes: &Range<u64>) -> Range<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
     use alloc::collections::BTreeMap;
 
     /// Against a map from granules to owners.
     #[test]
     fn agrees_with_a_map() {
-        let mut state = 1u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut numbers = Random::new(1, 0);
+        let mut random = |below: u64| numbers.up_to(below - 1);
         let directory = Directory::new();
         let mut owners: BTreeMap<u64, u32> = BTreeMap::new();
         // Around a boundary of leaves.
