@@ -5,7 +5,7 @@
 //!  24  streams, disturbed          what the thread's next accesses will be, for a detector that foresees them, or null
 //!  40  settled                    the thread's table of states that have its accesses
 //!  64  epoch, stretch, idle        of the thread's clock
-//! 128  cache[256]                  page number and shadow of 256 pages, 16 bytes each
+//! 128  cache[1024]                 page number and shadow of 1024 pages, 16 bytes each
 //!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
 //! ```
 //!
@@ -15,7 +15,7 @@
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Pages in the cache.
-pub const CACHE: usize = 256;
+pub const CACHE: usize = 1024;
 /// Bytes of a page, as a power of two.
 pub const PAGE_SHIFT: u32 = 12;
 /// Bytes in the block.

@@ -111,6 +111,22 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Is anybody called in loop `l`?
+    pub(crate) fn calls(&self, l: usize) -> bool {
+        let this = &self.cfg.loops[l];
+        let blocks = self
+            .cfg
+            .order
+            .iter()
+            .map(|b| (b, &self.f.blocks[b.index()]));
+        blocks
+            .filter(|(b, _)| this.contains[b.index()])
+            .any(|(_, block)| {
+                matches!(block.term, Terminator::Invoke { .. })
+                    || block.instrs.iter().any(|i| matches!(i, Instr::Call(_)))
+            })
+    }
+
     /// As [`Analysis::kills`], for the end of a block.
     pub(crate) fn terminator_kills(&self, t: &Terminator) -> Kills {
         match t {

@@ -137,6 +137,8 @@ pub struct Placement {
     pub checks: BTreeMap<Point, Vec<Check>>,
     /// Checks to make now and then at each point (back edges of loops that may not end).
     pub commits: BTreeMap<Point, Vec<Check>>,
+    /// Of these, the ones whose loop calls somebody: a round of it may take long.
+    pub slow_rounds: BTreeSet<Point>,
     /// What became of each access, by its id.
     pub fates: Vec<Fate>,
     /// If asked for: contexts at each point, before its checks and, where that differs, after them.
@@ -450,6 +452,7 @@ impl Placer<'_> {
             .collect();
         for p in points {
             self.out.commits.remove(&p);
+            self.out.slow_rounds.remove(&p);
         }
         if self.contexts {
             let points: Vec<Point> = self.out.contexts.range(range).map(|c| *c.0).collect();
@@ -543,6 +546,9 @@ impl Placer<'_> {
             if !pending.is_empty() {
                 let checks = coalesce(&self.a.values, &solver, pending);
                 self.out.commits.insert(point, checks);
+                if a.cfg.loop_of_header[s.index()].is_some_and(|l| a.calls(l)) {
+                    self.out.slow_rounds.insert(point);
+                }
             }
         }
     }

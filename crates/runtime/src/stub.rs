@@ -95,7 +95,7 @@ macro_rules! take_settled {
     (Write 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 9\njz 4f\n8:\n") };
     ($kind:ident $size:literal) => { $crate::stub::take_settled!(@none) };
     (@none) => {
-        "/* {page_shift} {cache} {word_mask} {state_shift} {state_mask} {settled} {access} {epoch} {bytes_shift} */\n"
+        "/* {page_shift} {cache} {cache_mask} {word_mask} {state_shift} {state_mask} {settled} {access} {epoch} {bytes_shift} */\n"
     };
     // The difference turned around: bytes, write, site, epoch.
     (@part $write:literal, $bytes:literal) => {
@@ -118,7 +118,8 @@ macro_rules! take_settled {
             // The location, as the inlined test finds it.
             "mov rax, rdi\n",
             "shr rax, {page_shift}\n",
-            "movzx ecx, al\n",
+            "mov ecx, eax\n",
+            "and ecx, {cache_mask}\n",
             "shl ecx, 4\n",
             "cmp rax, qword ptr fs:[r11 + rcx + {cache}]\n",
             "jne 8f\n",
@@ -141,7 +142,7 @@ macro_rules! take_settled {
 }
 
 // As the stubs have it.
-const _: () = assert!(abi::hot::CACHE == 256 && size_of::<abi::hot::Entry>() == 16);
+const _: () = assert!(abi::hot::CACHE.is_power_of_two() && size_of::<abi::hot::Entry>() == 16);
 const _: () = assert!(size_of::<Location>() == 16);
 
 /// A function of the ABI, in assembler: the `$text` and its operands.
@@ -194,6 +195,7 @@ macro_rules! stub {
             size = const engine::slimstate::StreamTable::SIZE,
             page_shift = const abi::hot::PAGE_SHIFT,
             cache = const core::mem::offset_of!(abi::hot::Block, cache),
+            cache_mask = const abi::hot::CACHE - 1,
             word_mask = const (engine::shadow::PAGE_WORDS - 1) * 16,
             state_shift = const engine::shadow::Settled::SHIFT,
             state_mask = const engine::shadow::Settled::MASK,

@@ -13,8 +13,13 @@ use std::collections::HashMap;
 /// and is checked one by one otherwise: both have quick paths.
 const ONE_BY_ONE: i64 = 4;
 
-/// A loop that may not end commits its checks in its first round and then in each one of so many.
-const COMMIT_PERIOD: u64 = 4096;
+/// A loop that may not end commits its checks after so many rounds, which take no time to speak of; in its first round if it
+/// calls somebody, who may take his time; and then again after as many as it had until then, since what it commits may have grown as
+/// much: all commits together cost about what the last one does.
+const FIRST_COMMIT: u64 = 64;
+
+/// No more rounds than this pass without a commit.
+const COMMIT_PERIOD: u64 = 1 << 20;
 
 /// Inserts everything; returns what was inserted and why, or that an edge has no place for code.
 pub(super) fn insert(
@@ -33,12 +38,18 @@ pub(super) fn insert(
         edges: HashMap::new(),
     };
     // Places are found first: code that is put in moves blocks, never instructions.
-    let mut found: Vec<(Value, &Vec<Check>, bool)> = Vec::new();
-    let commits = placement.commits.iter().map(|(p, c)| (p, c, true));
+    let mut found: Vec<(Value, &Vec<Check>, Option<Rounds>)> = Vec::new();
+    let commits = placement.commits.iter().map(|(p, c)| {
+        let rounds = match placement.slow_rounds.contains(p) {
+            true => Rounds::Slow,
+            false => Rounds::Quick,
+        };
+        (p, c, Some(rounds))
+    });
     for (point, checks, commit) in placement
         .checks
         .iter()
-        .map(|(p, c)| (p, c, false))
+        .map(|(p, c)| (p, c, None))
         .chain(commits)
     {
         let before = this.origin(*point).ok_or_else(|| {
@@ -50,10 +61,9 @@ pub(super) fn insert(
         found.push((before, checks, commit));
     }
     for (before, list, commit) in found {
-        let before = if commit {
-            this.now_and_then(before)
-        } else {
-            before
+        let before = match commit {
+            Some(rounds) => this.now_and_then(before, rounds),
+            None => before,
         };
         for check in list {
             this.check(before, check);
@@ -64,6 +74,13 @@ pub(super) fn insert(
         this.stats.add(Count::Immediate);
     }
     Ok(this.places)
+}
+
+/// How long a round of a loop that may not end takes.
+#[derive(Clone, Copy)]
+enum Rounds {
+    Quick,
+    Slow,
 }
 
 struct Inserter<'a> {
@@ -99,8 +116,8 @@ impl Inserter<'_> {
         }
     }
 
-    /// Makes code before `before` that runs in the first round of a loop and rarely afterwards.
-    fn now_and_then(&mut self, before: Value) -> Value {
+    /// Makes code before `before` that runs in an early round of a loop and ever more rarely afterwards.
+    fn now_and_then(&mut self, before: Value, rounds: Rounds) -> Value {
         let i32 = self.context.integer(32);
         let function = self.lowered.function;
         let entry = self
@@ -111,16 +128,29 @@ impl Inserter<'_> {
         let Some(entry) = entry else {
             return before;
         };
+        // Rounds are counted, and due in those whose number has no bit in common with the mask, which grows.
+        let first = match rounds {
+            Rounds::Quick => 1,
+            Rounds::Slow => 0,
+        };
         self.checks.before(entry, entry, function);
-        let rounds = self.checks.builder().stack_slot(i32);
-        self.checks.builder().store(i32.constant(0), rounds);
+        let builder = self.checks.builder();
+        let (rounds, mask) = (builder.stack_slot(i32), builder.stack_slot(i32));
+        builder.store(i32.constant(first), rounds);
+        builder.store(i32.constant(FIRST_COMMIT - 1), mask);
         self.checks.before(before, before, function);
         let builder = self.checks.builder();
         let round = builder.load(i32, rounds);
         builder.store(builder.add(round, i32.constant(1)), rounds);
-        let due = builder.is_zero(builder.and(round, i32.constant(COMMIT_PERIOD - 1)));
+        let seen = builder.load(i32, mask);
+        let due = builder.is_zero(builder.and(round, seen));
         self.stats.add(Count::Commits);
-        due.branch_before(before)
+        let inside = due.branch_before(before);
+        self.checks.before(inside, before, function);
+        let builder = self.checks.builder();
+        let wider = builder.add(builder.add(seen, seen), i32.constant(1));
+        builder.store(builder.and(wider, i32.constant(COMMIT_PERIOD - 1)), mask);
+        inside
     }
 
     fn check(&mut self, before: Value, check: &Check) {
