@@ -210,9 +210,42 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
                 }
                 return;
             }
-            range_inside(thread, runtime, kind, address as u64, bytes as u64, pc);
+            if bytes > FEW || !few_words(thread, runtime, kind, at, bytes, pc) {
+                range_inside(thread, runtime, kind, address as u64, bytes as u64, pc);
+            }
         });
     }
+}
+
+/// Bytes that are few: an object with some fields.
+const FEW: usize = 64;
+
+/// Checks few bytes word by word, each in its quick way, if the inlined checks know the page. Otherwise nothing is done.
+fn few_words(
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    address: usize,
+    bytes: usize,
+    pc: usize,
+) -> bool {
+    let own = tls::own();
+    let end = address.wrapping_add(bytes);
+    let is_known = |at: usize| own.location(at).is_some();
+    if end < address || !is_known(address) || !is_known(end - 1) {
+        return false;
+    }
+    let mut at = address;
+    while at < end {
+        let next = (at + 8 - at % 8).min(end);
+        let size = (next - at) as u32;
+        // Parts of a word are of any size here.
+        if !quick_word(own, thread, runtime, kind, at, size, pc) {
+            slow_word(own, thread, runtime, kind, at, size, pc);
+        }
+        at = next;
+    }
+    true
 }
 
 /// Checks an access within one word, or to two to four whole ones, which their stubs have not looked at.
@@ -227,7 +260,8 @@ fn sized(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
 
 #[inline(never)]
 fn wide(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
-    if size == 16 && (address as usize).is_multiple_of(16) {
+    let known = tls::own().location(address as usize).is_some();
+    if !known && size == 16 && (address as usize).is_multiple_of(16) {
         word(kind, address, size, pc);
     } else {
         range(kind, address, size as usize, pc);
