@@ -20,12 +20,18 @@
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/InductiveRangeCheckElimination.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 using namespace llvm;
@@ -94,6 +100,82 @@ struct KeepLoads : PassInfoMixin<KeepLoads> {
         if (Load->isSimple() &&
             !isa<AllocaInst>(getUnderlyingObject(Load->getPointerOperand())))
           keep(Load);
+    return PreservedAnalyses::none();
+  }
+};
+
+// Does a condition of a loop compare its counter with something that stays the same?
+static bool testsCounter(const Loop &L, Value *Condition, unsigned Depth) {
+  if (auto *Compare = dyn_cast<ICmpInst>(Condition)) {
+    auto IsCounter = [&](Value *V) {
+      auto *Phi = dyn_cast<PHINode>(V);
+      return Phi && Phi->getParent() == L.getHeader();
+    };
+    Value *A = Compare->getOperand(0), *B = Compare->getOperand(1);
+    return (IsCounter(A) && L.isLoopInvariant(B)) ||
+           (IsCounter(B) && L.isLoopInvariant(A));
+  }
+  auto *I = dyn_cast<Instruction>(Condition);
+  return I && Depth > 0 && L.contains(I) &&
+         (isa<SelectInst>(I) || I->getOpcode() == Instruction::And ||
+          I->getOpcode() == Instruction::Or) &&
+         any_of(I->operands(),
+                [&](Value *V) { return testsCounter(L, V, Depth - 1); });
+}
+
+// Is there something that such a loop accesses in some rounds only, by a test of its counter?
+static bool isDivisible(const Loop &L) {
+  if (!L.isInnermost() || !L.getLoopLatch() || L.getNumBlocks() > 16)
+    return false;
+  return any_of(L.blocks(), [&](BasicBlock *B) {
+    auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
+    auto Accesses = [&](BasicBlock *To) {
+      return To->getSinglePredecessor() == B &&
+             any_of(*To, [](Instruction &I) { return isa<LoadInst, StoreInst>(I); });
+    };
+    return Branch && Branch->isConditional() && B != L.getLoopLatch() &&
+           all_of(Branch->successors(),
+                  [&](BasicBlock *To) { return L.contains(To); }) &&
+           any_of(Branch->successors(), Accesses) &&
+           testsCounter(L, Branch->getCondition(), 3);
+  });
+}
+
+// A loop that accesses something in some rounds only, by a test of its counter (`0 < j && j < n - 1`), becomes loops that do so
+// in every round and loops that never do: what every round accesses can be checked behind the loop. No access comes or goes.
+class DivideLoops : public PassInfoMixin<DivideLoops> {
+  FunctionPassManager Passes;
+
+public:
+  DivideLoops() {
+    Passes.addPass(createFunctionToLoopPassAdaptor(
+        SimpleLoopUnswitchPass(/*NonTrivial=*/true), /*UseMemorySSA=*/true));
+    LoopPassManager LPM;
+    LPM.addPass(IndVarSimplifyPass());
+    // The first rounds, if the counter is tested for them.
+    LPM.addPass(LoopFullUnrollPass());
+    Passes.addPass(createFunctionToLoopPassAdaptor(std::move(LPM)));
+    Passes.addPass(InstSimplifyPass());
+    Passes.addPass(LoopSimplifyPass());
+    Passes.addPass(LCSSAPass());
+    Passes.addPass(IRCEPass());
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    if (none_of(LI.getLoopsInPreorder(),
+                [](Loop *L) { return isDivisible(*L); }))
+      return PreservedAnalyses::all();
+    // It is made for tests that hardly ever fail; here they need only be tests.
+    auto &Options = cl::getRegisteredOptions();
+    auto Found = Options.find("irce-skip-profitability-checks");
+    if (Found != Options.end())
+      static_cast<cl::opt<bool> *>(Found->second)->setValue(true);
+    Passes.run(F, FAM);
+    for (BasicBlock &B : F)
+      ConstantFoldTerminator(&B, /*DeleteDeadConditions=*/true);
+    removeUnreachableBlocks(F);
+    FAM.invalidate(F, PreservedAnalyses::none());
     return PreservedAnalyses::none();
   }
 };
@@ -191,6 +273,8 @@ static void prepare(ModulePassManager &MPM) {
   FPM.addPass(AllowUnrolling());
   FPM.addPass(LoopSimplifyPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(LoopRotatePass()));
+  FPM.addPass(DivideLoops());
+  FPM.addPass(LoopSimplifyPass());
   FPM.addPass(HoistValues());
   LoopPassManager LPM;
   LPM.addPass(IndVarSimplifyPass());

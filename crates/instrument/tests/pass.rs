@@ -144,5 +144,5 @@ tests! {
     scalars vectors aggregates memory_intrinsics masked x86 atomics libatomic fences
     skip_stack skip_constant skip_thread_local skip_covered skip_profile skip_segment
     byval variadic policy note context context_slow hot hot_cold locations count witness
-    place_straight place_loops place_calls place_unwind place_endless place_redcard place_fallback place_kept place_values
+    place_straight place_loops place_divided place_calls place_unwind place_endless place_redcard place_fallback place_kept place_values
 }
