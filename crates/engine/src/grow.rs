@@ -25,14 +25,24 @@ impl<T: Default> Grow<T> {
 
     /// Entry `index`, its chunk allocated if this is the first use.
     pub fn get(&self, index: u32) -> &T {
+        self.get_in(index, defaults)
+    }
+
+    /// The same in a chunk that `make` makes, of so many defaults. If these are zeroes, the allocator may have them already: then what is not used
+    /// takes no memory.
+    #[inline]
+    pub fn get_in(&self, index: u32, make: fn(usize) -> Vec<T>) -> &T {
         let (chunk, offset) = place(index);
-        let entries = self.chunks[chunk].get_or_init(|| {
-            let mut entries = Vec::new();
-            entries.resize_with(chunk_len(chunk), T::default);
-            Box::new(entries)
-        });
+        let entries = self.chunks[chunk].get_or_init(|| Box::new(make(chunk_len(chunk))));
         &entries[offset]
     }
+}
+
+/// So many defaults, one by one.
+pub(crate) fn defaults<T: Default>(count: usize) -> Vec<T> {
+    let mut entries = Vec::new();
+    entries.resize_with(count, T::default);
+    entries
 }
 
 impl<T: Default> Default for Grow<T> {

@@ -298,7 +298,7 @@ impl<R: Rule> Shadow<R> {
         f("locations by word", split);
         f("locations by run", runs);
         f("locations by page", whole);
-        f("states outside, at least", 64 * self.depot().len() as u64);
+        f("states outside, at least", self.depot().bytes());
     }
 
     /// Where extended locations are kept.

@@ -9,12 +9,13 @@
 //! │ 0                             …  0001       │ 0          │   LOCKED   (first cell only)
 //! │ index in the `Depot` (63..35), life (34..23), 010 │ 0    │   OWNED    (first cell only)
 //! │ index in the `Depot` (63..35), 0            , 011 │ 0    │   SHARED   (first cell only)
+//! │ index of a `Block`   (63..35), life (34..23), 110 │ 0    │   BLOCK    (first cell only)
 //! │ 0                             …  0100       │ 0          │   SPLIT    (first cell of a page only)
 //! │ index in `RunPages`  (63..32) …  0101       │ 0          │   RUNS     (first cell of a page only)
 //! └─────────────────────────────────────────────┴────────────┘
 //! ```
 //!
-//! Times of accesses are never 0, which tells the last six apart from accesses.
+//! Times of accesses are never 0, which tells the last seven apart from accesses.
 
 use event::AccessKind;
 
@@ -99,12 +100,27 @@ pub(super) const MAX_INDEX: u32 = (1 << 29) - 1;
 /// How often an index may be used for a state that is owned, less one.
 pub(super) const MAX_LIFE: u32 = (1 << 12) - 1;
 
-/// A state in the `Depot` that one location owns: no two that ever were have the same name.
+/// A state in the `Depot`, or a block there, that one location owns: no two that ever were have the same name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Owned {
     pub(super) index: u32,
     /// The how-manieth owned state it is that has the index.
     pub(super) life: u32,
+}
+
+impl Owned {
+    /// The state is gone: what has the index next.
+    pub(super) const fn next(self) -> Owned {
+        Owned {
+            index: self.index,
+            life: self.life + 1,
+        }
+    }
+
+    const fn bits(self) -> u64 {
+        debug_assert!(self.index <= MAX_INDEX && self.life <= MAX_LIFE);
+        (self.index as u64) << Cell::INDEX_SHIFT | (self.life as u64) << Cell::LIFE_SHIFT
+    }
 }
 
 /// An access as the shadow remembers it, or one of the special values.
@@ -118,8 +134,9 @@ impl Cell {
     const OWNED: u64 = 2 << SLOT_SHIFT;
     const SHARED: u64 = 3 << SLOT_SHIFT;
     const RUNS: u64 = 5 << SLOT_SHIFT;
+    const BLOCK: u64 = 6 << SLOT_SHIFT;
     const TAG: u64 = (1 << 32) - 1;
-    /// Of OWNED and SHARED.
+    /// Of OWNED, SHARED and BLOCK.
     const LIFE_SHIFT: u32 = 23;
     const OUTSIDE_TAG: u64 = (1 << Self::LIFE_SHIFT) - 1;
     /// Where the index of a state outside begins.
@@ -136,12 +153,11 @@ impl Cell {
     }
 
     pub(super) const fn owned(of: Owned) -> Cell {
-        debug_assert!(of.index <= MAX_INDEX && of.life <= MAX_LIFE);
-        Cell(
-            Self::OWNED
-                | (of.index as u64) << Self::INDEX_SHIFT
-                | (of.life as u64) << Self::LIFE_SHIFT,
-        )
+        Cell(Self::OWNED | of.bits())
+    }
+
+    pub(super) const fn block(of: Owned) -> Cell {
+        Cell(Self::BLOCK | of.bits())
     }
 
     pub(super) const fn shared(index: u32) -> Cell {
@@ -153,6 +169,18 @@ impl Cell {
     pub(super) const fn as_owned(self) -> Option<u32> {
         if self.0 & Self::OUTSIDE_TAG == Self::OWNED {
             Some((self.0 >> Self::INDEX_SHIFT) as u32)
+        } else {
+            None
+        }
+    }
+
+    #[inline(always)]
+    pub(super) const fn as_block(self) -> Option<Owned> {
+        if self.0 & Self::OUTSIDE_TAG == Self::BLOCK {
+            Some(Owned {
+                index: (self.0 >> Self::INDEX_SHIFT) as u32,
+                life: (self.0 >> Self::LIFE_SHIFT) as u32 & MAX_LIFE,
+            })
         } else {
             None
         }
@@ -328,6 +356,9 @@ impl core::fmt::Debug for Cell {
         if let Some(index) = self.as_shared() {
             return write!(f, "SHARED({index})");
         }
+        if let Some(Owned { index, .. }) = self.as_block() {
+            return write!(f, "BLOCK({index})");
+        }
         let kind = if self.is_write() { 'W' } else { 'R' };
         write!(
             f,
@@ -370,6 +401,13 @@ mod tests {
             life: MAX_LIFE,
         });
         assert_eq!((last.as_owned(), last.as_shared()), (Some(MAX_INDEX), None));
+        let most = Owned {
+            index: MAX_INDEX,
+            life: MAX_LIFE,
+        };
+        let block = Cell::block(most);
+        assert_eq!((block.as_block(), block.as_owned()), (Some(most), None));
+        assert!(block.is_whole() && !block.is_inline() && last.as_block().is_none());
         assert!(last.is_whole() && last.as_runs().is_none());
         assert_eq!(Cell::shared(MAX_INDEX).as_shared(), Some(MAX_INDEX));
         assert_eq!(Cell::shared(7).as_shared(), Some(7));

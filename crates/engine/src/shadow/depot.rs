@@ -3,12 +3,13 @@
 //! Most of them are the same: the rows of a matrix that four threads read have one history. So a state of plain accesses
 //! is immutable, stored once, and *shared* by all locations that are in it (the idea of SlimFast, Peng et al., IPDPS 2018); a
 //! large table read by everybody costs 16 bytes a word and one state. A state with atomic accesses changes with each of
-//! them and is *owned* by its location; so is one that changes with nearly every access because its readers go from epoch to epoch, see `Memo`.
+//! them and is *owned* by its location; so is one that changes with nearly every access because its readers go from epoch to epoch, see `Memo`. Most
+//! that are owned are [blocks](Block), in a table of their own.
 //!
 //! A shared state is counted: one for each location that holds its index and for each thread that remembers it. Its index is
 //! not used again before the count is zero, so whoever holds a count may compare indices instead of states.
 //!
-//! An owned state is named by its index and its *life*, which tells it from all others that had the index before. An index
+//! An owned state or block is named by its index and its *life*, which tells it from all others that had the index before. An index
 //! whose lives are used up is not used again: some bytes are lost for each few thousand states.
 
 use alloc::boxed::Box;
@@ -19,6 +20,7 @@ use core::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
+use super::block::Block;
 use super::cell::{Cell, MAX_INDEX, MAX_LIFE, Owned};
 use super::extended::Extended;
 use crate::grow::Grow;
@@ -55,7 +57,29 @@ pub struct Depot {
     worn: core::sync::atomic::AtomicU32,
     /// The shared states by what they say.
     interned: Box<[Lock<Interned>]>,
+    blocks: Blocks,
 }
+
+/// The blocks, and those of them that nobody has.
+#[derive(Debug, Default)]
+struct Blocks {
+    all: Grow<Block>,
+    free: Lock<Free>,
+}
+
+#[derive(Debug, Default)]
+struct Free {
+    /// Each with the life that it will have.
+    list: Vec<Owned>,
+    next: u32,
+    /// How many are used up.
+    worn: u32,
+}
+
+#[cfg(loom)]
+use crate::grow::defaults as blank;
+#[cfg(not(loom))]
+use bytemuck::zeroed_vec as blank;
 
 impl Default for Depot {
     fn default() -> Depot {
@@ -76,13 +100,23 @@ impl Depot {
             next: AtomicU32::new(0),
             worn: 0.into(),
             interned: (0..SHARDS).map(|_| Lock::default()).collect(),
+            blocks: Blocks::default(),
         }
     }
 
     /// How many states there are.
     pub fn len(&self) -> usize {
         let unused = self.free.lock().len() + self.worn.load(Ordering::Relaxed) as usize;
-        self.next.load(Ordering::Relaxed) as usize - unused
+        let blocks = self.blocks.free.lock();
+        let blocks = blocks.next as usize - blocks.list.len() - blocks.worn as usize;
+        self.next.load(Ordering::Relaxed) as usize - unused + blocks
+    }
+
+    /// How many bytes the states took, at most; of those that are not blocks it is the least.
+    pub(crate) fn bytes(&self) -> u64 {
+        let entry = size_of::<Entry>() + 2 * size_of::<Cell>() + size_of::<Arc<[Cell]>>();
+        let blocks = self.blocks.free.lock().next as usize * size_of::<Block>();
+        (self.next.load(Ordering::Relaxed) as usize * entry + blocks) as u64
     }
 
     /// Does every location speak for itself?
@@ -105,14 +139,11 @@ impl Depot {
 
     /// The shared state that says `cells`, held `count` times more.
     pub(super) fn intern(&self, cells: &[Cell], count: u32) -> u32 {
-        match self.share(cells, count, true) {
-            Some((index, _)) => index,
-            None => unreachable!("it was to be made"),
-        }
+        self.share(cells, count).0
     }
 
-    /// The same if there is such a state, or if one may be made; and whether it was made.
-    pub(super) fn share(&self, cells: &[Cell], count: u32, make: bool) -> Option<(u32, bool)> {
+    /// The same, and whether it was made.
+    pub(super) fn share(&self, cells: &[Cell], count: u32) -> (u32, bool) {
         let hash = hash(cells);
         let mut interned = self.shard(hash).lock();
         if let Some((_, index)) = interned.find(hash, |(known, _)| **known == *cells) {
@@ -121,10 +152,7 @@ impl Depot {
                 .get(*index)
                 .count
                 .fetch_add(count, Ordering::Relaxed);
-            return Some((*index, false));
-        }
-        if !make {
-            return None;
+            return (*index, false);
         }
         let cells: Arc<[Cell]> = cells.into();
         let index = self.take();
@@ -132,7 +160,7 @@ impl Depot {
         entry.count.store(count, Ordering::Relaxed);
         *entry.state.lock() = State::Shared(Arc::clone(&cells));
         interned.insert_unique(hash, (cells, index), |(cells, _)| self::hash(cells));
-        Some((index, true))
+        (index, true)
     }
 
     /// What the shared state says. The caller holds it.
@@ -217,6 +245,41 @@ impl Depot {
         match state {
             State::Owned(extended) => *extended,
             State::Free | State::Shared(_) => unreachable!("a location keeps what it owns"),
+        }
+    }
+
+    /// The block with this index.
+    #[inline]
+    pub(super) fn block(&self, index: u32) -> &Block {
+        self.blocks.all.get_in(index, blank)
+    }
+
+    /// Some blocks that nobody has.
+    pub(super) fn take_blocks(&self, count: usize, into: &mut Vec<Owned>) {
+        let mut free = self.blocks.free.lock();
+        for _ in 0..count {
+            let block = free.list.pop().unwrap_or_else(|| {
+                free.next += 1;
+                let index = free.next - 1;
+                assert!(
+                    index <= MAX_INDEX,
+                    "footrace: 2^29 words with many accesses"
+                );
+                Owned { index, life: 0 }
+            });
+            into.push(block);
+        }
+    }
+
+    /// Nobody has these blocks any more; each comes with the life that it would have next.
+    pub(super) fn give_blocks(&self, blocks: impl IntoIterator<Item = Owned>) {
+        let mut free = self.blocks.free.lock();
+        for block in blocks {
+            if block.life <= MAX_LIFE {
+                free.list.push(block);
+            } else {
+                free.worn += 1;
+            }
         }
     }
 }

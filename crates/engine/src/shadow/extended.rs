@@ -1,9 +1,10 @@
-//! What does not fit into a [`Location`](super::Location)'s two cells.
+//! What does not fit into a [`Location`](super::Location)'s two cells, nor into a [`Block`](super::block::Block).
 
 use alloc::vec::Vec;
 
 use smallvec::SmallVec;
 
+use super::block::{Block, TURN};
 use super::cell::Cell;
 use super::location::{Conflict, Touch, Touched, conflict, merge, step};
 use super::rule::Rule;
@@ -26,10 +27,8 @@ pub(super) struct Extended {
 type List = SmallVec<[Cell; 2]>;
 
 /// Up to here a read looks at all other reads, to forget those that happened before it. Beyond, and for the most part if the thread
-/// is among the readers already, it looks at its own only (FastTrack's `ReadShared`).
+/// is among the readers already, it looks at its own only (FastTrack's `ReadShared`); see also [`TURN`].
 const FEW: usize = 8;
-/// In each so-manieth epoch it does all the same: readers that used to come together may take turns now, and a location that remembers one of them is inline.
-const TURN: u32 = 8;
 
 impl Extended {
     /// Checks an access by `me`, and remembers it.
@@ -145,6 +144,12 @@ impl Extended {
         }
         self.writes.extend_from_slice(writes);
         self.reads.extend_from_slice(reads);
+    }
+
+    /// Replaces all by the plain accesses of a block.
+    pub(super) fn load_block(&mut self, block: &Block) {
+        self.load(&[]);
+        block.each(|cell| self.insert(cell, false));
     }
 
     /// Writes the accesses to `flat` in the order that depends on nothing but what they are, if all are plain.

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! struct Location                 16 bytes for 8 bytes of the program
-//!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i) → all that is remembered is in the depot
+//!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i), BLOCK(i) → all that is remembered is in the depot
 //!   cells[1]   an access │ EMPTY; never an access if the first is EMPTY
-//!              beside SHARED, OWNED: a hint, an access that somebody made and that the state answers for
+//!              beside SHARED, OWNED, BLOCK: a hint, an access that somebody made and that the state answers for
 //! ```
 //!
 //! A location remembers accesses, each with the bytes it covers. Two of them fit inline, which
@@ -28,6 +28,9 @@ use super::cell::{Asked, Cell, Epoch};
 use super::depot::Depot;
 use super::extended::Extended;
 use super::memo::Memo;
+use super::outside::{
+    clear_outside, discard, disown, load, outside, shareable, store, touch_outside,
+};
 use super::pages::Blank;
 #[cfg(not(loom))]
 use super::pages::Page;
@@ -315,6 +318,8 @@ impl Location {
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
         if let Some(index) = first.as_owned() {
             depot.with_owned(index, |extended| extended.each(f));
+        } else if let Some(block) = first.as_block() {
+            depot.block(block.index).each(|cell| f(cell, false));
         } else if let Some(index) = first.as_shared() {
             depot.cells(index).iter().for_each(|&cell| f(cell, false));
         } else {
@@ -344,14 +349,11 @@ impl Location {
             let (a, b) = (cell(0), cell(1));
             return self.unlock(if a.is_empty() { [b, a] } else { [a, b] });
         }
-        let mut all = match first.as_owned() {
-            Some(index) => depot.disown(index),
-            None => {
-                let mut all = Extended::default();
-                load(depot, [first, second], &mut all);
-                all
-            }
-        };
+        let mut all = disown(depot, first).unwrap_or_else(|| {
+            let mut all = Extended::default();
+            load(depot, [first, second], &mut all);
+            all
+        });
         for &(cell, atomic) in history {
             all.insert(cell.only(mask), atomic);
         }
@@ -450,89 +452,6 @@ pub(crate) fn touch_cells<R: Rule>(
     (cells, touched)
 }
 
-/// The same for a state that is outside, or will be.
-#[cold]
-#[inline(never)]
-fn touch_outside<R: Rule>(
-    old: [Cell; 2],
-    depot: &Depot,
-    me: &mut ThreadClock,
-    slots: &Slots,
-    memo: &mut Memo,
-    touch: Touch,
-    out: &mut Vec<Conflict>,
-) -> ([Cell; 2], Touched) {
-    let plain = touch.record && !touch.atomic;
-    let hint = if plain {
-        hint(old, touch.cell)
-    } else {
-        Cell::EMPTY
-    };
-    if let Some(index) = old[0].as_owned() {
-        let (touched, fits) = depot.with_owned(index, |extended| {
-            let touched = extended.touch::<R>(me, slots, touch, out);
-            (touched, extended.fits())
-        });
-        let new = if fits {
-            store(depot, depot.disown(index))
-        } else {
-            if plain {
-                memo.settled.settle(depot, old[0], touch.cell);
-            }
-            // After an atomic access there is no hint: the next plain write must end its release sequence, in whichever epoch.
-            [old[0], hint]
-        };
-        return (new, touched);
-    }
-    let old = if old[0].is_inline() {
-        old
-    } else {
-        [old[0], Cell::EMPTY]
-    };
-    if plain && let Some((new, rule)) = memo.again(depot, old, touch.cell, me.knowledge()) {
-        let touched = Touched {
-            rule,
-            overwritten: 0,
-        };
-        return (hinted(new, hint), touched);
-    }
-    load(depot, old, &mut memo.scratch);
-    let raced = out.len();
-    let touched = memo.scratch.touch::<R>(me, slots, touch, out);
-    let new = memo.store(depot);
-    if plain && out.len() == raced {
-        memo.settled.settle(depot, new[0], touch.cell);
-        if new[0].as_owned().is_none() {
-            memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
-        }
-    }
-    if let Some(index) = old[0].as_shared() {
-        depot.let_go(index, 1);
-    }
-    (hinted(new, hint), touched)
-}
-
-/// What a location that is not inline may hold in its second cell once `access` is recorded: that access, with the bytes of the
-/// hint before if it was of the same epoch. True of the state, so that the same-epoch test may rely on it.
-fn hint(old: [Cell; 2], access: Cell) -> Cell {
-    let before = old[1];
-    if !old[0].is_inline() && before.same_epoch(access) && (before.is_write() || !access.is_write())
-    {
-        access.with(before.mask())
-    } else {
-        access
-    }
-}
-
-/// The cells of a location, with `hint` beside a state that is not inline.
-fn hinted(cells: [Cell; 2], hint: Cell) -> [Cell; 2] {
-    if cells[0].is_inline() {
-        cells
-    } else {
-        [cells[0], hint]
-    }
-}
-
 /// What the cells of a location become when the bytes of `mask` are made fresh, and those of atomic objects among them.
 #[inline]
 pub(super) fn clear_cells(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 2], u8) {
@@ -541,80 +460,6 @@ pub(super) fn clear_cells(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 2]
     }
     let [a, b] = old.map(|cell| cell.without(mask));
     (if a.is_empty() { [b, a] } else { [a, b] }, 0)
-}
-
-/// The same for a state that is outside.
-#[inline(never)]
-fn clear_outside(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 2], u8) {
-    if let Some(index) = old[0].as_owned() {
-        let mut extended = depot.disown(index);
-        let overwritten = extended.clear(mask);
-        return (store(depot, extended), overwritten);
-    }
-    let mut extended = Extended::default();
-    load(depot, old, &mut extended);
-    extended.clear(mask);
-    let new = store(depot, extended);
-    if let Some(index) = old[0].as_shared() {
-        depot.let_go(index, 1);
-    }
-    (new, 0)
-}
-
-/// The same state in cells that may be copied, if each copy holds what is [`shared`](Cell::as_shared): plain accesses that
-/// belong to the location alone become such.
-pub(super) fn shareable(depot: &Depot, cells: [Cell; 2]) -> [Cell; 2] {
-    match cells[0].as_owned() {
-        Some(index) => store(depot, depot.disown(index)),
-        None => cells,
-    }
-}
-
-/// The location of these cells is gone.
-pub(super) fn discard(depot: &Depot, cells: [Cell; 2]) {
-    if let Some(index) = cells[0].as_shared() {
-        depot.let_go(index, 1);
-    } else if let Some(index) = cells[0].as_owned() {
-        depot.disown(index);
-    }
-}
-
-/// Writes a state that is not owned into `extended`.
-fn load(depot: &Depot, cells: [Cell; 2], extended: &mut Extended) {
-    match cells[0].as_shared() {
-        Some(index) => extended.load(&depot.cells(index)),
-        None => {
-            extended.load(&[]);
-            for cell in cells {
-                extended.insert(cell, false);
-            }
-        }
-    }
-}
-
-/// The cells of a location with these plain accesses: two of them inline, more outside.
-fn outside(depot: &Depot, flat: &[Cell]) -> [Cell; 2] {
-    inline(flat).unwrap_or_else(|| [Cell::shared(depot.intern(flat, 1)), Cell::EMPTY])
-}
-
-/// The cells of a location with these plain accesses, if they fit.
-pub(super) fn inline(flat: &[Cell]) -> Option<[Cell; 2]> {
-    match *flat {
-        [] => Some([Cell::EMPTY; 2]),
-        [a] => Some([a, Cell::EMPTY]),
-        [a, b] => Some([a, b]),
-        _ => None,
-    }
-}
-
-/// The cells of a location in this state.
-fn store(depot: &Depot, extended: Extended) -> [Cell; 2] {
-    let mut flat = Vec::new();
-    if extended.flatten(&mut flat) {
-        outside(depot, &flat)
-    } else {
-        [Cell::owned(depot.own(extended)), Cell::EMPTY]
-    }
 }
 
 /// What two inline cells become by the plain access `access`, which is recorded or not, and by which rule; nothing if two cells are

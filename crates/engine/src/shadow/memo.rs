@@ -13,18 +13,23 @@ use alloc::vec::Vec;
 
 use event::AccessKind;
 
-use super::cell::{Asked, Cell, Epoch};
+use super::block::ROOM;
+use super::cell::{Asked, Cell, Epoch, MAX_LIFE, Owned};
 use super::depot::Depot;
 use super::extended::Extended;
-use super::location::inline;
+use super::outside::inline;
 use super::settled::{Entries, Settled, known};
 use super::stats::RuleName;
 
 const STEPS: usize = 64;
-/// See [`Memo::store`]: a state that is made weighs as much as so many that are met again …
+/// See [`Memo::hopes`]: a state that is made weighs as much as so many that are met again …
 const MADE: u32 = 4;
-/// … and at this weight no more are made.
+/// … and at this weight no more are made …
 const VAIN: u32 = 64;
+/// … for so many that might have been, at first and at most.
+const WAIT: [u32; 2] = [64, 1 << 14];
+/// So many blocks are taken from the depot at once; twice as many are too many to keep.
+const BLOCKS: usize = 8;
 /// So many counts of a new state are taken at once, and so many of an old one given back.
 const BATCH: u32 = 64;
 
@@ -49,6 +54,12 @@ pub struct Memo {
     pub(super) settled: Settled,
     /// How many states were made of late, less those that were met again.
     in_vain: u32,
+    /// So many states are not made because of that, …
+    wait: u32,
+    /// … and as many the next time.
+    next_wait: u32,
+    /// Blocks that are nobody else's.
+    blocks: Vec<Owned>,
     /// Room to work in.
     pub(super) scratch: Extended,
     pub(super) flat: Vec<Cell>,
@@ -60,6 +71,9 @@ impl Default for Memo {
             steps: alloc::vec![None; STEPS].into(),
             settled: Settled::default(),
             in_vain: 0,
+            wait: 0,
+            next_wait: WAIT[0],
+            blocks: Vec::new(),
             scratch: Extended::default(),
             flat: Vec::new(),
         }
@@ -92,26 +106,86 @@ impl Memo {
             if let Some(cells) = inline(&self.flat) {
                 return cells;
             }
-            if let Some((index, made)) = depot.share(&self.flat, 1, self.in_vain < VAIN) {
-                self.in_vain = if made {
-                    self.in_vain + MADE
+            if self.hopes() {
+                let (index, made) = depot.share(&self.flat, 1);
+                if made {
+                    self.in_vain += MADE;
                 } else {
-                    self.in_vain.saturating_sub(1)
-                };
+                    self.met();
+                }
                 return [Cell::shared(index), Cell::EMPTY];
             }
-            // Try again some time.
-            self.in_vain -= 1;
+            if self.flat.len() <= ROOM {
+                let flat = core::mem::take(&mut self.flat);
+                let block = self.take_block(depot, &flat);
+                self.flat = flat;
+                return [Cell::block(block), Cell::EMPTY];
+            }
         }
         let owned = depot.own(core::mem::take(&mut self.scratch));
         [Cell::owned(owned), Cell::EMPTY]
+    }
+
+    /// Is it worth it to share states? Not if those that were made of late are not met again. Then it is tried again some time, the later the
+    /// more often that was in vain.
+    pub(super) fn hopes(&mut self) -> bool {
+        if self.wait == 0 && self.in_vain >= VAIN {
+            self.in_vain = VAIN / 2;
+            self.wait = self.next_wait;
+            self.next_wait = (2 * self.next_wait).min(WAIT[1]);
+        }
+        self.wait = self.wait.saturating_sub(1);
+        self.wait == 0
+    }
+
+    /// A shared state was met again.
+    fn met(&mut self) {
+        self.in_vain = self.in_vain.saturating_sub(1);
+        if self.in_vain == 0 {
+            self.next_wait = WAIT[0];
+        }
+    }
+
+    /// A block for a location, with these cells.
+    pub(super) fn take_block(&mut self, depot: &Depot, cells: &[Cell]) -> Owned {
+        if self.blocks.is_empty() {
+            depot.take_blocks(BLOCKS, &mut self.blocks);
+        }
+        match self.blocks.pop() {
+            Some(block) => {
+                depot.block(block.index).load(cells);
+                block
+            }
+            None => unreachable!("some were taken"),
+        }
+    }
+
+    /// The location does not need its block any more.
+    pub(super) fn give_block(&mut self, depot: &Depot, block: Owned) {
+        let free = block.next();
+        if free.life > MAX_LIFE || self.blocks.len() >= 2 * BLOCKS {
+            let from = BLOCKS.min(self.blocks.len());
+            depot.give_blocks(self.blocks.drain(from..).chain([free]));
+        } else {
+            self.blocks.push(free);
+        }
     }
 
     /// One that has lost the hope to share states for good.
     #[cfg(test)]
     pub(super) fn alone() -> Memo {
         Memo {
-            in_vain: u32::MAX,
+            wait: u32::MAX,
+            ..Memo::default()
+        }
+    }
+
+    /// One that loses it after the first, for a while.
+    #[cfg(test)]
+    pub(super) fn fickle() -> Memo {
+        Memo {
+            in_vain: VAIN - MADE,
+            next_wait: 2,
             ..Memo::default()
         }
     }
@@ -136,7 +210,6 @@ impl Memo {
             }
             step.credit -= 1;
         }
-        self.in_vain = self.in_vain.saturating_sub(1);
         if let Some(index) = step.old[0].as_shared() {
             step.debt += 1;
             if step.debt > BATCH {
@@ -144,8 +217,10 @@ impl Memo {
                 step.debt -= BATCH;
             }
         }
-        self.settled.settle(depot, step.new[0], access);
-        Some((step.new, step.rule))
+        let (new, rule) = (step.new, step.rule);
+        self.met();
+        self.settled.settle(depot, new[0], access);
+        Some((new, rule))
     }
 
     /// Remembers a step. The caller holds the state `new`, if it is one, for the location; and still holds `old`.
@@ -182,6 +257,7 @@ impl Memo {
         for step in &mut self.steps {
             forget(depot, step.take());
         }
+        depot.give_blocks(self.blocks.drain(..));
         self.settled.flush(depot);
     }
 }

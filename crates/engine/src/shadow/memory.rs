@@ -19,7 +19,8 @@ use event::{AccessKind, Addr, Elements};
 
 use super::cell::{Cell, Epoch};
 use super::depot::Depot;
-use super::location::{Kind, Location, discard};
+use super::location::{Kind, Location};
+use super::outside::discard;
 use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
 use super::renewals::{Renewals, Watch};
 use super::repeats::{Range, Read, Repeats, SHORTEST};

@@ -1,5 +1,6 @@
 //! What memory remembers: for each byte, the accesses that a later one could race with.
 
+mod block;
 mod cell;
 mod depot;
 mod extended;
@@ -7,6 +8,7 @@ mod hints;
 mod location;
 mod memo;
 mod memory;
+mod outside;
 mod pages;
 mod renewals;
 mod repeats;

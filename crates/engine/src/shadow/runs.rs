@@ -23,7 +23,8 @@ use alloc::vec::Vec;
 
 use super::cell::Cell;
 use super::depot::Depot;
-use super::location::{clear_cells, discard, shareable};
+use super::location::clear_cells;
+use super::outside::{discard, shareable};
 use super::pages::PAGE_WORDS;
 use super::sweep::{Extent, LONGEST_PERIOD, Sweep};
 
@@ -587,7 +588,10 @@ fn make_room<T>(all: &mut Vec<T>, more: usize) {
 
 /// Cells that may be copied were.
 fn hold(depot: &Depot, lane: Lane) {
-    debug_assert!(lane[0].as_owned().is_none(), "made shareable before");
+    debug_assert!(
+        lane[0].as_owned().is_none() && lane[0].as_block().is_none(),
+        "made shareable before"
+    );
     if let Some(index) = lane[0].as_shared() {
         depot.hold(index, 1);
     }

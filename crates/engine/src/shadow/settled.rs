@@ -1,7 +1,7 @@
 //! Which states outside already have the thread's access: the same-epoch test where a location's own cells do not say it.
 //!
 //! ```text
-//! table[index of the state % 1024]     state    SHARED(i), OWNED(i): the first cell of a location
+//! table[index of the state % 1024]     state    SHARED(i), OWNED(i), BLOCK(i): the first cell of a location
 //!                                      access   what the thread did there, as a cell of its epoch
 //! ```
 //!
@@ -14,9 +14,11 @@
 //! as [`Location::is_redundant`](super::Location::is_redundant) explains. Only fresh memory must not be taken for what it was:
 //! * a *shared* state never changes and contains the access, whichever location is in it, and as often as it comes back; the table holds the state, so that its
 //!   index means nothing else meanwhile;
-//! * an *owned* state is one location's and only gains accesses, or loses some of this epoch to a race that is reported. When bytes are made
+//! * an *owned* state is one location's and only gains accesses, or loses some of this epoch to a race that is reported (or to an access of the thread that is not recorded, if there
+//!   are such: then nothing is noted of it). When bytes are made
 //!   fresh, the location is given another one, and no two have the same name ([`Depot::own`](super::Depot)). It may have atomic accesses, whose release sequences
-//!   a plain write must end each time, so it answers for reads only.
+//!   a plain write must end each time, so it answers for reads only;
+//! * a *block* is an owned state without atomic accesses.
 
 use alloc::boxed::Box;
 // Not loom's: nobody but the thread itself looks at it.
@@ -94,10 +96,10 @@ impl Settled {
 
     /// The thread's `access` is recorded in the state `first`. Nothing is noted of states that are inline.
     pub(super) fn settle(&self, depot: &Depot, first: Cell, access: Cell) {
-        let access = match (first.as_shared(), first.as_owned()) {
-            (Some(_), _) => access,
-            (None, Some(_)) => access.read(),
-            (None, None) => return,
+        let access = match first.as_owned() {
+            Some(_) => access.read(),
+            None if first.is_inline() => return,
+            None => access,
         };
         let entry = &self.0[place(first)];
         let state = Cell(entry.state.load(Ordering::Relaxed));

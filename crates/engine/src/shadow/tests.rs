@@ -174,7 +174,7 @@ fn exhaust(alphabet: &[Step], length: usize) -> u64 {
                     model.racy
                 })
                 .collect();
-            for memo in [Memo::default, Memo::alone] {
+            for memo in [Memo::default, Memo::alone, Memo::fickle] {
                 let found = world.run::<FastTrackRule>(&steps, memo);
                 assert_eq!(found, expected, "fasttrack {steps:?}");
             }
@@ -219,6 +219,44 @@ fn alphabet(masks: &[u8], atomics: &[bool], passes: &[(usize, usize)], clears: &
 }
 
 const ALL: &[(usize, usize)] = &[(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
+
+/// Two locations in one shared state part when it changes and states are shared no longer: each gets a block of its own.
+#[test]
+fn a_block_is_one_locations() {
+    let World {
+        order,
+        depot,
+        mut main,
+        ..
+    } = World::new();
+    let locations = [Location::new(), Location::new()];
+    let mut found = Vec::new();
+    let mut threads: Vec<(ThreadClock, Memo)> = (0..4)
+        .map(|t| (order.fork(&mut main, Tid(1 + t)), Memo::default()))
+        .collect();
+    let mut touch = |thread: &mut (ThreadClock, Memo), location: &Location, mask| {
+        let (epoch, site) = thread.0.stamp(order.slots(), Site(0));
+        let touch = Touch {
+            cell: Cell::new(epoch, AccessKind::Read, mask, site),
+            atomic: false,
+            record: true,
+        };
+        let (clock, memo) = thread;
+        location.touch::<FastTrackRule>(&depot, clock, order.slots(), memo, touch, &mut found);
+    };
+    for thread in &mut threads[..3] {
+        locations.iter().for_each(|at| touch(thread, at, 0xFF));
+    }
+    let last = &mut threads[3];
+    last.1 = Memo::alone();
+    locations.iter().for_each(|at| touch(last, at, 0xFF));
+    let histories = || locations.each_ref().map(|at| at.history(&depot).len());
+    assert_eq!(histories(), [4, 4]);
+    locations[0].clear(&depot, 0xFF);
+    assert_eq!(histories(), [0, 4]);
+    touch(&mut threads[0], &locations[0], 0x01);
+    assert_eq!(histories(), [1, 4]);
+}
 
 #[test]
 fn short_histories_of_everything() {

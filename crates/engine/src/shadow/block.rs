@@ -1,0 +1,166 @@
+//! A few plain accesses to eight bytes, in one line of the cache: what a word needs that is accessed field by field, in many epochs.
+//!
+//! ```text
+//! struct Block                    64 bytes
+//!   cells[8]   accesses, in no order; then EMPTY
+//! ```
+//!
+//! Eight is what a word of four fields needs that are written in some epochs and read in others.
+//!
+//! Such states have little in common with those of other words, so a location owns its block and changes it in place. Words that several
+//! threads read at the same time are alike, and share a state as long as that pays; see `Memo`. What is more than a block holds, and what is atomic, is
+//! an `Extended`.
+//!
+//! **Who may touch what.** Only who has the location locked that has the block. So all of it may be relaxed: the location's lock, or that of the
+//! list of free blocks, orders what two threads do to it.
+
+use alloc::vec::Vec;
+
+use super::cell::Cell;
+use super::location::{Conflict, conflict, merge, step};
+use super::rule::Rule;
+use super::stats::RuleName;
+use crate::clock::{Slots, ThreadClock};
+use crate::lock::{AtomicU64, Ordering};
+
+/// How many accesses fit.
+pub(super) const ROOM: usize = 8;
+
+/// In each so-manieth epoch a thread that is among the readers of a word looks at the other ones, to forget those that happened before it; otherwise at its own reads
+/// only (FastTrack's `ReadShared`): readers that used to come together may take turns now, and a location that remembers one of them is inline.
+pub(super) const TURN: u32 = 8;
+
+/// A few plain accesses to eight bytes.
+#[derive(Debug, Default)]
+#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
+#[repr(C, align(64))]
+pub(super) struct Block {
+    cells: [AtomicU64; ROOM],
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Block>() == 64);
+
+/// What an access left of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Left {
+    /// What a block is for.
+    Some,
+    /// So little that it fits into a location.
+    Few([Cell; 2]),
+    /// All of its room is taken, and this access is not recorded yet.
+    More(Cell),
+}
+
+impl Block {
+    fn get(&self, at: usize) -> Cell {
+        Cell(self.cells[at].load(Ordering::Relaxed))
+    }
+
+    fn set(&self, at: usize, cell: Cell) {
+        self.cells[at].store(cell.0, Ordering::Relaxed);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Cell> {
+        let all = (0..ROOM).map(|at| self.get(at));
+        all.take_while(|cell| !cell.is_empty())
+    }
+
+    /// The accesses.
+    pub(super) fn each(&self, mut f: impl FnMut(Cell)) {
+        self.iter().for_each(&mut f);
+    }
+
+    /// Replaces all by `cells`, of which there are not too many.
+    pub(super) fn load(&self, cells: &[Cell]) {
+        let mut given = cells.iter().filter(|cell| !cell.is_empty());
+        for at in 0..ROOM {
+            self.set(at, given.next().copied().unwrap_or_default());
+        }
+        debug_assert!(given.next().is_none());
+    }
+
+    /// There are `count`.
+    fn left(&self, count: usize) -> Left {
+        match count {
+            0 => Left::Few([Cell::EMPTY; 2]),
+            1 => Left::Few([self.get(0), Cell::EMPTY]),
+            2 => Left::Few([self.get(0), self.get(1)]),
+            _ => Left::Some,
+        }
+    }
+
+    /// Checks a plain access by `me`, and remembers it if it is recorded.
+    #[inline]
+    pub(super) fn touch<R: Rule>(
+        &self,
+        me: &mut ThreadClock,
+        slots: &Slots,
+        access: Cell,
+        record: bool,
+        out: &mut Vec<Conflict>,
+    ) -> (RuleName, Left) {
+        // Other readers matter to no read; forgetting them is a matter of room.
+        let known = !access.is_write()
+            && !access.time().0.is_multiple_of(TURN)
+            && self
+                .iter()
+                .any(|old| !old.is_write() && old.slot() == access.slot());
+        let mut new = access;
+        let mut count = 0;
+        let mut kept = 0;
+        let mut readers = 0;
+        let mut same = None;
+        for (at, old) in self.iter().enumerate() {
+            count = at + 1;
+            let other = !old.is_write() && old.slot() != access.slot();
+            let left = if known && other {
+                old
+            } else {
+                step::<R>(old, &mut new, me, &mut |old, mask| {
+                    conflict(out, old, false, mask);
+                })
+            };
+            // Those that a write supersedes are counted, those that a read does are not.
+            let seen = if access.is_write() { old } else { left };
+            readers += usize::from(other && seen.mask() & access.mask() != 0);
+            if left.is_empty() {
+                continue;
+            }
+            if left.same_but_site(access) {
+                same = Some(kept);
+            }
+            if kept != at || left != old {
+                self.set(kept, left);
+            }
+            kept += 1;
+        }
+        let rule = rule(access, new, readers, known);
+        if record && !new.is_empty() {
+            let merged = same.and_then(|at| Some((at, merge(self.get(at), new, me, slots)?)));
+            if let Some((at, merged)) = merged {
+                self.set(at, merged);
+            } else if kept < ROOM {
+                self.set(kept, new);
+                kept += 1;
+            } else {
+                return (rule, Left::More(new));
+            }
+        }
+        (kept..count).for_each(|at| self.set(at, Cell::EMPTY));
+        (rule, self.left(kept))
+    }
+}
+
+/// Which of FastTrack's rules was that? `left`: what of the access still needs a record; `readers`: how many reads by others there are of its bytes; `known`: is the thread among
+/// the readers?
+fn rule(access: Cell, left: Cell, readers: usize, known: bool) -> RuleName {
+    match (access.is_write(), readers) {
+        _ if left.is_empty() => RuleName::same_epoch(access.kind()),
+        (true, 0 | 1) => RuleName::WriteExclusive,
+        (true, _) => RuleName::WriteShared,
+        (false, 0) => RuleName::ReadExclusive,
+        (false, 1) if !known => RuleName::ReadShare,
+        (false, _) => RuleName::ReadShared,
+    }
+}

@@ -1,0 +1,262 @@
+//! What a location does with a state that does not fit into it.
+//!
+//! | state | when |
+//! |---|---|
+//! | shared | several threads read the word, and other words have the same past |
+//! | a [`Block`](super::block::Block) | up to eight plain accesses that nobody shares: fields of a word that are accessed in different epochs |
+//! | owned | more of them, or atomic ones |
+
+use alloc::vec::Vec;
+
+use super::block::Left;
+use super::cell::{Cell, Owned};
+use super::depot::Depot;
+use super::extended::Extended;
+use super::location::{Conflict, Touch, Touched};
+use super::memo::Memo;
+use super::rule::Rule;
+use crate::clock::{Slots, ThreadClock};
+
+/// What the cells of a location become by an access of `me`, where they do not fit two accesses or will not.
+#[cold]
+#[inline(never)]
+pub(super) fn touch_outside<R: Rule>(
+    old: [Cell; 2],
+    depot: &Depot,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> ([Cell; 2], Touched) {
+    let plain = touch.record && !touch.atomic;
+    let hint = if plain {
+        hint(old, touch.cell)
+    } else {
+        Cell::EMPTY
+    };
+    if let Some(index) = old[0].as_owned() {
+        let (touched, fits) = depot.with_owned(index, |extended| {
+            let touched = extended.touch::<R>(me, slots, touch, out);
+            (touched, extended.fits())
+        });
+        let new = if fits {
+            store(depot, depot.disown(index))
+        } else {
+            if plain && me.records_all() {
+                memo.settled.settle(depot, old[0], touch.cell);
+            }
+            // After an atomic access there is no hint: the next plain write must end its release sequence, in whichever epoch.
+            [old[0], hint]
+        };
+        return (new, touched);
+    }
+    if let Some(block) = old[0].as_block() {
+        if touch.atomic {
+            memo.scratch.load_block(depot.block(block.index));
+            memo.give_block(depot, block);
+            let touched = memo.scratch.touch::<R>(me, slots, touch, out);
+            return (memo.store(depot), touched);
+        }
+        return touch_block::<R>(old, block, depot, me, slots, memo, touch, out);
+    }
+    if plain && old[0].is_inline() && !(is_read_by_two(old, touch.cell) && memo.hopes()) {
+        let block = memo.take_block(depot, &old);
+        let old = [Cell::block(block), Cell::EMPTY];
+        return touch_block::<R>(old, block, depot, me, slots, memo, touch, out);
+    }
+    let old = if old[0].is_inline() {
+        old
+    } else {
+        [old[0], Cell::EMPTY]
+    };
+    if plain && let Some((new, rule)) = memo.again(depot, old, touch.cell, me.knowledge()) {
+        let touched = Touched {
+            rule,
+            overwritten: 0,
+        };
+        return (hinted(new, hint), touched);
+    }
+    load(depot, old, &mut memo.scratch);
+    let raced = out.len();
+    let touched = memo.scratch.touch::<R>(me, slots, touch, out);
+    let new = memo.store(depot);
+    if plain && out.len() == raced {
+        let common = new[0].is_inline() || new[0].as_shared().is_some();
+        if common || me.records_all() {
+            memo.settled.settle(depot, new[0], touch.cell);
+        }
+        if common {
+            memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
+        }
+    }
+    if let Some(index) = old[0].as_shared() {
+        depot.let_go(index, 1);
+    }
+    (hinted(new, hint), touched)
+}
+
+/// The same for a plain access to a state in a block.
+#[inline(always)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a step takes what the thread, its slot and the depot know; a struct for it would be built at each"
+)]
+fn touch_block<R: Rule>(
+    old: [Cell; 2],
+    owned: Owned,
+    depot: &Depot,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> ([Cell; 2], Touched) {
+    let block = depot.block(owned.index);
+    let (rule, left) = block.touch::<R>(me, slots, touch.cell, touch.record, out);
+    let new = match left {
+        Left::Some if touch.record => {
+            // Where somebody else has been since, the hint will not stay long.
+            if old[1].slot() != touch.cell.slot() && me.records_all() {
+                memo.settled.settle(depot, old[0], touch.cell);
+            }
+            [old[0], hint(old, touch.cell)]
+        }
+        Left::Some => [old[0], Cell::EMPTY],
+        Left::Few(cells) => {
+            memo.give_block(depot, owned);
+            cells
+        }
+        Left::More(access) => {
+            memo.scratch.load_block(block);
+            memo.scratch.insert(access, false);
+            memo.give_block(depot, owned);
+            memo.store(depot)
+        }
+    };
+    let touched = Touched {
+        rule,
+        overwritten: 0,
+    };
+    (new, touched)
+}
+
+/// Will two threads be among the readers once `access` is recorded? Then there may be more locations with this past: one that is read by several at a time is seldom alone.
+fn is_read_by_two(old: [Cell; 2], access: Cell) -> bool {
+    let [a, b] = old.map(|cell| !cell.is_empty() && !cell.is_write());
+    let read = !access.is_write();
+    let [slot_a, slot_b] = old.map(Cell::slot);
+    a && b && slot_a != slot_b
+        || read && (a && slot_a != access.slot() || b && slot_b != access.slot())
+}
+
+/// What a location that is not inline may hold in its second cell once `access` is recorded: that access, with the bytes of the
+/// hint before if it was of the same epoch. True of the state, so that the same-epoch test may rely on it.
+fn hint(old: [Cell; 2], access: Cell) -> Cell {
+    let before = old[1];
+    if !old[0].is_inline() && before.same_epoch(access) && (before.is_write() || !access.is_write())
+    {
+        access.with(before.mask())
+    } else {
+        access
+    }
+}
+
+/// The cells of a location, with `hint` beside a state that is not inline.
+fn hinted(cells: [Cell; 2], hint: Cell) -> [Cell; 2] {
+    if cells[0].is_inline() {
+        cells
+    } else {
+        [cells[0], hint]
+    }
+}
+
+/// What they become when the bytes of `mask` are made fresh, and those of atomic objects among them.
+#[inline(never)]
+pub(super) fn clear_outside(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 2], u8) {
+    if mask == 0xFF
+        && let Some(block) = old[0].as_block()
+    {
+        depot.give_blocks([block.next()]);
+        return ([Cell::EMPTY; 2], 0);
+    }
+    if let Some(mut extended) = disown(depot, old[0]) {
+        let overwritten = extended.clear(mask);
+        return (store(depot, extended), overwritten);
+    }
+    let mut extended = Extended::default();
+    load(depot, old, &mut extended);
+    extended.clear(mask);
+    let new = store(depot, extended);
+    if let Some(index) = old[0].as_shared() {
+        depot.let_go(index, 1);
+    }
+    (new, 0)
+}
+
+/// The same state in cells that may be copied, if each copy holds what is [`shared`](Cell::as_shared): plain accesses that
+/// belong to the location alone become such.
+pub(super) fn shareable(depot: &Depot, cells: [Cell; 2]) -> [Cell; 2] {
+    match disown(depot, cells[0]) {
+        Some(extended) => store(depot, extended),
+        None => cells,
+    }
+}
+
+/// The location of these cells is gone.
+pub(super) fn discard(depot: &Depot, cells: [Cell; 2]) {
+    if let Some(index) = cells[0].as_shared() {
+        depot.let_go(index, 1);
+    } else {
+        disown(depot, cells[0]);
+    }
+}
+
+/// Gives up what belongs to the location with this first cell alone, if that is a state outside.
+pub(super) fn disown(depot: &Depot, first: Cell) -> Option<Extended> {
+    if let Some(block) = first.as_block() {
+        let mut extended = Extended::default();
+        extended.load_block(depot.block(block.index));
+        depot.give_blocks([block.next()]);
+        return Some(extended);
+    }
+    Some(depot.disown(first.as_owned()?))
+}
+
+/// Writes a state that is not owned into `extended`.
+pub(super) fn load(depot: &Depot, cells: [Cell; 2], extended: &mut Extended) {
+    match cells[0].as_shared() {
+        Some(index) => extended.load(&depot.cells(index)),
+        None => {
+            extended.load(&[]);
+            for cell in cells {
+                extended.insert(cell, false);
+            }
+        }
+    }
+}
+
+/// The cells of a location with these plain accesses: two of them inline, more outside.
+pub(super) fn outside(depot: &Depot, flat: &[Cell]) -> [Cell; 2] {
+    inline(flat).unwrap_or_else(|| [Cell::shared(depot.intern(flat, 1)), Cell::EMPTY])
+}
+
+/// The cells of a location with these plain accesses, if they fit.
+pub(super) fn inline(flat: &[Cell]) -> Option<[Cell; 2]> {
+    match *flat {
+        [] => Some([Cell::EMPTY; 2]),
+        [a] => Some([a, Cell::EMPTY]),
+        [a, b] => Some([a, b]),
+        _ => None,
+    }
+}
+
+/// The cells of a location in this state.
+pub(super) fn store(depot: &Depot, extended: Extended) -> [Cell; 2] {
+    let mut flat = Vec::new();
+    if extended.flatten(&mut flat) {
+        outside(depot, &flat)
+    } else {
+        [Cell::owned(depot.own(extended)), Cell::EMPTY]
+    }
+}
