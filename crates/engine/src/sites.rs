@@ -14,7 +14,10 @@ use rustc_hash::FxBuildHasher;
 const WAYS: usize = 256;
 const NONE: u32 = u32::MAX;
 
-/// The bytes of `mask` were accessed at the site numbered `over`, all others at `under`; each may be a composite itself.
+/// The bytes of `mask` were accessed at the site numbered `over`, all others at `under`, which may be a composite itself.
+///
+/// Bytes that a cell does not have are at some site too, so what it gets later may be said already; and `over` is another site at each level. So the
+/// order in which the bytes of a word are accessed makes few composites, see [`ThreadClock::compose`](crate::clock::ThreadClock).
 ///
 /// ```text
 ///  63   47     40 39        20 19         0
@@ -46,10 +49,25 @@ impl Composite {
         }
     }
 
+    pub(crate) const fn under(self) -> u32 {
+        (self.0 & Self::NUMBER) as u32
+    }
+
+    pub(crate) const fn over(self) -> u32 {
+        (self.0 >> 20 & Self::NUMBER) as u32
+    }
+
+    pub(crate) const fn mask(self) -> u8 {
+        (self.0 >> 40) as u8
+    }
+
     /// The number that tells where byte `byte` of the word was accessed.
     pub(crate) const fn of(self, byte: u32) -> u32 {
-        let over = self.0 >> (40 + byte) & 1 != 0;
-        (self.0 >> if over { 20 } else { 0 } & Self::NUMBER) as u32
+        if self.mask() >> byte & 1 != 0 {
+            self.over()
+        } else {
+            self.under()
+        }
     }
 }
 
@@ -95,15 +113,23 @@ impl<K: Numbered> Numbers<K> {
 
     #[inline]
     pub(crate) fn get(&mut self, key: K) -> Option<u32> {
+        self.recent(key).or_else(|| self.look_up(key))
+    }
+
+    /// The number of one of the last keys.
+    #[inline]
+    pub(crate) fn recent(&self, key: K) -> Option<u32> {
         let (recent, number) = self.recent[key.way()];
-        if recent == key && number != NONE {
-            return Some(number);
-        }
-        self.look_up(key)
+        (recent == key && number != NONE).then_some(number)
+    }
+
+    /// For [`Numbers::recent`]: what is said by `key` is also said by this number.
+    pub(crate) fn note(&mut self, key: K, number: u32) {
+        self.recent[key.way()] = (key, number);
     }
 
     #[cold]
-    fn look_up(&mut self, key: K) -> Option<u32> {
+    pub(crate) fn look_up(&mut self, key: K) -> Option<u32> {
         let number = *self.all.get(&key)?;
         self.recent[key.way()] = (key, number);
         Some(number)

@@ -115,3 +115,47 @@ fn other_epochs_are_kept_apart() {
     assert_eq!(racy, [(4, 1, 4), (5, 1, 5), (6, 1, 6), (7, 1, 7)]);
     detector.end(&mut main, none);
 }
+
+/// Whatever the order of accesses, and whatever else was put together before.
+#[test]
+fn orders_do_not_matter() {
+    let detector = FastTrack::default();
+    let mut state = 1u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        (state >> 33) % below
+    };
+    for round in 0..2000 {
+        let sites = 1 + round % 5;
+        let mut expected = [None; 8];
+        let mut bytes = Vec::new();
+        while expected.contains(&None) {
+            let (byte, site) = (random(8), 10 + random(sites) as u32);
+            bytes.push(access(AccessKind::Write, byte, 1, site));
+            // What a byte has it keeps.
+            expected[byte as usize].get_or_insert(site);
+        }
+        assert_eq!(reported(&detector, &bytes), expected, "{bytes:?}");
+    }
+}
+
+/// Words whose bytes are accessed from few places need few numbers, in however many orders.
+#[test]
+fn orders_need_no_numbers() {
+    let detector = FastTrack::default();
+    let none = &mut |race: &engine::Race| panic!("{race:?}");
+    let mut main = detector.root(Tid(0));
+    for word in 0..5000u64 {
+        for i in 0..8 {
+            let byte = (i * (word % 4 * 2 + 1) + word / 8) % 8;
+            let site = 10 + (word * 0x9E37_79B9 >> (3 + byte) & 1) as u32;
+            let mut at = access(AccessKind::Write, byte, 1, site);
+            at.addr.0 += 8 * word;
+            detector.access(&mut main, at, none);
+        }
+    }
+    let numbers = detector.order().slots().bytes() / 8;
+    // Two sites; each with the other in any set of bytes.
+    assert!((3..=2 + 2 * 256).contains(&numbers), "{numbers} numbers");
+    detector.end(&mut main, none);
+}

@@ -228,16 +228,25 @@ impl Slots {
 
     /// The site that a cell of `slot` calls `index`, for byte `byte` of its word.
     pub fn site(&self, slot: Slot, index: u32, byte: u32) -> Site {
-        let entry = self.entries.get(u32::from(slot.0));
+        let sites = &self.entries.get(u32::from(slot.0)).sites;
+        let index = self.number(slot, index, byte);
+        Site(sites.get(index).load(Ordering::Acquire) as u32)
+    }
+
+    /// The number of that site alone.
+    pub(super) fn number(&self, slot: Slot, index: u32, byte: u32) -> u32 {
         let mut index = index;
-        loop {
-            let meaning = entry.sites.get(index).load(Ordering::Acquire);
-            match Composite::from_bits(meaning) {
-                // Made of numbers that were given out before.
-                Some(composite) => index = composite.of(byte),
-                None => return Site(meaning as u32),
-            }
+        // Made of numbers that were given out before.
+        while let Some(composite) = self.composite(slot, index) {
+            index = composite.of(byte);
         }
+        index
+    }
+
+    /// The composite that a cell of `slot` calls `index`, if it is one.
+    pub(super) fn composite(&self, slot: Slot, index: u32) -> Option<Composite> {
+        let entry = self.entries.get(u32::from(slot.0));
+        Composite::from_bits(entry.sites.get(index).load(Ordering::Acquire))
     }
 
     /// Who was in `slot` at `time`.

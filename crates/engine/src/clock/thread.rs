@@ -15,6 +15,8 @@ use crate::sites::{Composite, Numbers};
 /// How many composites a thread may make in one slot: enough for every pattern of accesses that is a pattern, and no more than some
 /// megabytes.
 const COMPOSITES: usize = 1 << 16;
+/// How many levels of one are looked at. There are more only if bytes of a word were made fresh again and again in one epoch.
+const LEVELS: u32 = 8;
 
 /// The clock of one thread, and the names of its sites.
 #[derive(Debug)]
@@ -166,8 +168,8 @@ impl ThreadClock {
         self.epoch
     }
 
-    /// A number of the current slot that stands for the site numbered `over` in the bytes of `mask` and for the one numbered `under`
-    /// in all others. None if there are too many of them.
+    /// A number of the current slot that stands for the site numbered `over` in the bytes of `mask`, which a cell gets, and for what `under` stands for
+    /// in all that it had. None if there are too many of them.
     #[inline]
     pub(crate) fn compose(
         &mut self,
@@ -176,15 +178,57 @@ impl ThreadClock {
         over: u32,
         mask: u8,
     ) -> Option<u32> {
-        let composite = Composite::new(under, over, mask);
-        match self.composites.get(composite) {
-            Some(number) => Some(number),
-            None => self.name_composite(slots, composite),
-        }
+        let asked = Composite::new(under, over, mask);
+        self.composites
+            .recent(asked)
+            .or_else(|| self.compose_anew(slots, asked))
     }
 
     #[cold]
+    fn compose_anew(&mut self, slots: &Slots, asked: Composite) -> Option<u32> {
+        let (under, over, mask) = (asked.under(), asked.over(), asked.mask());
+        let number = self.compose_within(slots, under, over, mask, 0)?;
+        debug_assert!((0..8).filter(|byte| mask >> byte & 1 != 0).all(|byte| {
+            slots.number(self.slot, number, byte) == slots.number(self.slot, over, byte)
+        }));
+        self.composites.note(asked, number);
+        Some(number)
+    }
+
+    /// The composite has a level for each site. So the bytes of `mask` go to the level of their site, and are taken from those above it; if the
+    /// site has none, it gets the lowest.
+    fn compose_within(
+        &mut self,
+        slots: &Slots,
+        under: u32,
+        over: u32,
+        mask: u8,
+        level: u32,
+    ) -> Option<u32> {
+        let mut bytes = (0..8).filter(|byte| mask >> byte & 1 != 0);
+        if bytes.all(|byte| slots.number(self.slot, under, byte) == over) {
+            return Some(under);
+        }
+        let top = slots.composite(self.slot, under);
+        let Some(top) = top.filter(|_| level < LEVELS) else {
+            return self.name_composite(slots, Composite::new(under, over, mask));
+        };
+        if top.over() == over {
+            let more = Composite::new(top.under(), over, top.mask() | mask);
+            return self.name_composite(slots, more);
+        }
+        let below = self.compose_within(slots, top.under(), over, mask, level + 1)?;
+        match top.mask() & !mask {
+            0 => Some(below),
+            rest => self.name_composite(slots, Composite::new(below, top.over(), rest)),
+        }
+    }
+
+    /// The number of a composite.
     fn name_composite(&mut self, slots: &Slots, composite: Composite) -> Option<u32> {
+        if let Some(number) = self.composites.look_up(composite) {
+            return Some(number);
+        }
         if self.ended || self.composites.len() >= COMPOSITES {
             return None;
         }

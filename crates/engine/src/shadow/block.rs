@@ -3,6 +3,7 @@
 //! ```text
 //! struct Block                    64 bytes
 //!   cells[8]   accesses, in no order; then EMPTY
+//!              of a block that nobody has: a link
 //! ```
 //!
 //! Eight is what a word of four fields needs that are written in some epochs and read in others.
@@ -59,6 +60,17 @@ impl Block {
 
     fn set(&self, at: usize, cell: Cell) {
         self.cells[at].store(cell.0, Ordering::Relaxed);
+    }
+
+    /// While nobody has the block: which one is next in the list of these, and the life that this one will have.
+    pub(super) fn link(&self) -> (u32, u32) {
+        let link = self.get(0).0;
+        (link as u32, (link >> 32) as u32)
+    }
+
+    /// Nobody has the block any more.
+    pub(super) fn set_link(&self, next: u32, life: u32) {
+        self.set(0, Cell(u64::from(life) << 32 | u64::from(next)));
     }
 
     fn iter(&self) -> impl Iterator<Item = Cell> {

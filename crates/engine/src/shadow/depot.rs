@@ -69,8 +69,10 @@ struct Blocks {
 
 #[derive(Debug, Default)]
 struct Free {
-    /// Each with the life that it will have.
-    list: Vec<Owned>,
+    /// The first of them, which has the link to the next; unless there is none.
+    first: u32,
+    count: u32,
+    /// The first block that nobody ever had.
     next: u32,
     /// How many are used up.
     worn: u32,
@@ -108,7 +110,7 @@ impl Depot {
     pub fn len(&self) -> usize {
         let unused = self.free.lock().len() + self.worn.load(Ordering::Relaxed) as usize;
         let blocks = self.blocks.free.lock();
-        let blocks = blocks.next as usize - blocks.list.len() - blocks.worn as usize;
+        let blocks = (blocks.next - blocks.count - blocks.worn) as usize;
         self.next.load(Ordering::Relaxed) as usize - unused + blocks
     }
 
@@ -258,15 +260,22 @@ impl Depot {
     pub(super) fn take_blocks(&self, count: usize, into: &mut Vec<Owned>) {
         let mut free = self.blocks.free.lock();
         for _ in 0..count {
-            let block = free.list.pop().unwrap_or_else(|| {
+            let block = if free.count == 0 {
                 free.next += 1;
-                let index = free.next - 1;
-                assert!(
-                    index <= MAX_INDEX,
-                    "footrace: 2^29 words with many accesses"
-                );
-                Owned { index, life: 0 }
-            });
+                Owned {
+                    index: free.next - 1,
+                    life: 0,
+                }
+            } else {
+                let index = free.first;
+                let (next, life) = self.block(index).link();
+                (free.first, free.count) = (next, free.count - 1);
+                Owned { index, life }
+            };
+            assert!(
+                block.index <= MAX_INDEX,
+                "footrace: 2^29 words with many accesses"
+            );
             into.push(block);
         }
     }
@@ -276,7 +285,8 @@ impl Depot {
         let mut free = self.blocks.free.lock();
         for block in blocks {
             if block.life <= MAX_LIFE {
-                free.list.push(block);
+                self.block(block.index).set_link(free.first, block.life);
+                (free.first, free.count) = (block.index, free.count + 1);
             } else {
                 free.worn += 1;
             }
