@@ -63,7 +63,7 @@ struct Arguments {
     #[arg(long)]
     quick: bool,
     /// Minutes for everything: when they run short, the most expensive cells get fewer rounds.
-    #[arg(long, default_value_t = 27.0)]
+    #[arg(long, default_value_t = 29.5)]
     minutes: f64,
     /// Leave Helgrind and DRD out.
     #[arg(long)]

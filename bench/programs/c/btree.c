@@ -1,5 +1,5 @@
 // A B-tree of order 16 under a reader-writer lock: every thread inserts its share of SIZE keys and looks up three for each.
-// Default 100,000; large: 2,000,000.
+// Default 70,000; large: 2,000,000.
 // Seeded race: look-ups go without the lock.
 #include "bench.h"
 
@@ -119,7 +119,7 @@ static long count(struct node *node, uint64_t *last, int *sorted) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 100000);
+  bench_arguments(argc, argv, 70000);
   root = fresh(1);
   bench_parallel(work);
   uint64_t last = 0;

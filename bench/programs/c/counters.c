@@ -1,5 +1,5 @@
 // Atomic counters: relaxed adds, acquire and release exchanges, compare-exchange loops on shared words, SIZE operations.
-// Default 5,000,000; large: 50,000,000.
+// Default 3,000,000; large: 50,000,000.
 // Seeded race: one of the counters is a plain variable.
 #include "bench.h"
 #include <stdatomic.h>
@@ -35,7 +35,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 5000000);
+  bench_arguments(argc, argv, 3000000);
   bench_parallel(work);
   long sum = added + exchanged + looped, expected = 0;
   for (long i = 0; i < bench_size; i++)

@@ -1,6 +1,6 @@
 // Breadth-first search of a random graph with SIZE nodes and 8 edges a node, level by level: threads claim nodes by
 // compare-exchange and meet at a barrier. Nodes are objects that point to each other.
-// Default 200,000; large: 2,000,000 (160 MB).
+// Default 60,000; large: 2,000,000 (160 MB).
 // Seeded race: nodes are claimed by a plain test and store.
 #include "bench.h"
 #include <stdatomic.h>
@@ -56,7 +56,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 200000);
+  bench_arguments(argc, argv, 60000);
   nodes = bench_alloc(bench_size * sizeof *nodes);
   current = bench_alloc(2 * bench_size * sizeof *current);
   next = bench_alloc(2 * bench_size * sizeof *next);

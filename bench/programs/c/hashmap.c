@@ -1,5 +1,5 @@
 // A hash map with chained nodes and 64 striped locks: SIZE operations in all, a mixture of insert, look up and remove.
-// Default 1,200,000; large: 20,000,000.
+// Default 900,000; large: 20,000,000.
 // Seeded race: look-ups go without the stripe's lock.
 #include "bench.h"
 
@@ -62,7 +62,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 1200000);
+  bench_arguments(argc, argv, 900000);
   for (int i = 0; i < STRIPES; i++)
     pthread_mutex_init(&stripes[i].mutex, 0);
   bench_parallel(work);

@@ -1,5 +1,5 @@
 // Readers and a few writers of one table under a reader-writer lock: SIZE operations, one in a hundred writes.
-// Default 3,000,000; large: 20,000,000.
+// Default 2,000,000; large: 20,000,000.
 // Seeded race: readers look again after they unlock.
 #include "bench.h"
 
@@ -33,7 +33,7 @@ static void work(int thread) {
 }
 
 int main(int argc, char **argv) {
-  bench_arguments(argc, argv, 3000000);
+  bench_arguments(argc, argv, 2000000);
   bench_parallel(work);
   long bad = 0;
   for (int i = 0; i < bench_threads; i++)

@@ -1,5 +1,5 @@
 //! Atomic counters: relaxed adds, acquire-release adds, fetch_max and update loops on shared words, SIZE operations.
-//! Default 5,000,000; large: 50,000,000. Seeded race: one of the counters is a plain variable.
+//! Default 3,000,000; large: 50,000,000. Seeded race: one of the counters is a plain variable.
 use common::{Arguments, Field};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::*};
@@ -8,7 +8,7 @@ use std::thread;
 const SEEDED: bool = cfg!(feature = "seeded_race");
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(5_000_000);
+    let arguments = Arguments::read(3_000_000);
     let [added, exchanged, looped, highest] = [const { AtomicU64::new(0) }; 4];
     let plain = Field::new([0_u64]);
     thread::scope(|scope| {

@@ -1,5 +1,5 @@
 //! IDEA (Lai and Massey): SIZE bytes are encrypted and decrypted, each thread works on its own range of 8-byte blocks.
-//! Default 8,000,000 bytes; large: 20,000,000 (60 MB). Seeded race: the ranges overlap by one block.
+//! Default 6,000,000 bytes; large: 20,000,000 (60 MB). Seeded race: the ranges overlap by one block.
 use common::{Arguments, Field, Random};
 use std::process::ExitCode;
 use std::thread;
@@ -96,7 +96,7 @@ fn code(input: &[u8], output: &mut [u8], key: &[u16; 52]) {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::read(8_000_000);
+    let mut arguments = Arguments::read(6_000_000);
     arguments.size = arguments.size / 8 * 8;
     let mut random = Random(1);
     let plain: Vec<u8> = (0..arguments.size).map(|_| random.next() as u8).collect();

@@ -1,5 +1,5 @@
 //! LU factorisation with partial pivoting of a SIZE x SIZE matrix and the solution of one system, columns dealt out to the
-//! threads, barriers between the steps. Default 600; large: 2600 (54 MB).
+//! threads, barriers between the steps. Default 500; large: 2600 (54 MB).
 //! Seeded race: the barrier before the update is missing. (Without the one after it there is no race: the column that
 //! thread 0 scales next is the one that it updated itself.)
 use common::{Arguments, Field, Random};
@@ -52,7 +52,7 @@ fn factorise(
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(600);
+    let arguments = Arguments::read(500);
     let n = arguments.size;
     let mut random = Random(1325);
     let original: Vec<Vec<f64>> = (0..n)

@@ -161,5 +161,8 @@ fn main() -> ExitCode {
     });
     let total = total.into_inner().unwrap();
     let sum: u64 = (0..n * n).map(|i| image.get(i)).sum();
-    arguments.end("raytracer", sum as f64, sum == total && sum > 0, SEEDED)
+    // As the C program computes it.
+    let known = n != 300 || sum == 6_852_544;
+    let right = sum == total && sum > 0 && known;
+    arguments.end("raytracer", sum as f64, right, SEEDED)
 }

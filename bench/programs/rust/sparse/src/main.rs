@@ -1,5 +1,5 @@
 //! Sparse matrix times vector, 20 times: SIZE rows with 5 entries each, sorted by row; each thread has its own rows.
-//! Default 200,000 rows; large: 1,000,000 (136 MB). Seeded race: a row at a boundary belongs to two threads.
+//! Default 120,000 rows; large: 1,000,000 (136 MB). Seeded race: a row at a boundary belongs to two threads.
 use common::{Arguments, Field, Random};
 use std::process::ExitCode;
 use std::thread;
@@ -9,7 +9,7 @@ const PER_ROW: usize = 5;
 const ROUNDS: usize = 20;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(200_000);
+    let arguments = Arguments::read(120_000);
     let (rows, entries) = (arguments.size, arguments.size * PER_ROW);
     let mut random = Random(10_101_010);
     let x: Vec<f64> = (0..rows).map(|_| (random.next() % 10) as f64).collect();
