@@ -5,7 +5,8 @@
 //!
 //! Before the access, a call to [`Access`]'s function with the address. Hot ones have a body in the
 //! bitcode file `footrace_hot.bc`, which the pass links into the module after optimisation and which calls
-//! the runtime's `_slow` twin if the quick test fails; without the file they are ordinary calls.
+//! the runtime's `_slow` twin if the quick test fails; without the file they are ordinary calls. Where that is too much code, the call goes to the
+//! runtime's `_outlined` twin, which begins with the same test.
 //! In that file, a call of [`OWN`] stands for the address of the thread's own block, [`OWN_BLOCK`].
 //!
 //! # How an atomic operation is checked
@@ -25,9 +26,9 @@
 //!
 //! `__footrace_context` is a thread-local `u64`, a hash of the calling context (probabilistic calling
 //! context, Bond and McKinley). A function loads it on entry into `v` and stores
-//! `(v ^ call_site) * CONTEXT_MULTIPLIER` before each call; nothing is undone on return, except that
-//! functions whose address is taken put `v` back. When the runtime meets a hash for the first time, it
-//! unwinds the stack and remembers it under that hash.
+//! `(v ^ call_site) * CONTEXT_MULTIPLIER` before each call that leaves it; at a check it is `v` again, and
+//! functions whose address is taken put `v` back. When the runtime meets a hash and a return address for the first time, it
+//! unwinds the stack and remembers it under the two.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -35,7 +36,7 @@ pub mod counts;
 pub mod hot;
 
 /// Bumped when anything in this file changes meaning; recorded in every instrumented module.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Odd, so that multiplication loses nothing.
 pub const CONTEXT_MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -57,10 +58,17 @@ pub const CALLED: &[(&str, &str)] = &[
     ("memset", "__footrace_called_memset"),
 ];
 
-/// Does this function of the runtime keep all general registers but r11 (LLVM's `preserve_most`)? The `_slow` twins of checks of one
-/// address do: they stand in the program's loops and are hardly ever called.
+/// What a check's name ends with where the inlined test has failed.
+pub const SLOW: &str = "_slow";
+
+/// What a check's name ends with where its quick test is not inlined: the whole of it in one call.
+pub const OUTLINED: &str = "_outlined";
+
+/// Does this function of the runtime keep all general registers but r11 (LLVM's `preserve_most`)? The twins of checks of one
+/// address do: they stand in the program's loops, and hardly ever do more than a test.
 pub fn keeps_registers(name: &str) -> bool {
-    name.strip_suffix("_slow").is_some_and(|name| {
+    let check = name.strip_suffix(SLOW).or(name.strip_suffix(OUTLINED));
+    check.is_some_and(|name| {
         FUNCTIONS
             .iter()
             .any(|function| function.name == name && function.hot && function.parameters == [Ptr])
@@ -71,7 +79,7 @@ pub fn keeps_registers(name: &str) -> bool {
 pub const OWN_BLOCK: &str = "__footrace_tls";
 
 /// Section with an ELF note for each linked module (loaders walk every note, so it has to be a real one).
-/// Its content is a line of text that ends in NUL: `footrace abi=1 placement=all`.
+/// Its content is a line of text that ends in NUL: `footrace abi=2 placement=all`.
 pub const NOTE_SECTION: &str = ".note.footrace";
 
 /// The owner's name of that note.

@@ -3,17 +3,15 @@
 //!
 //! # Contract
 //!
-//! At each call of a function that can call back or report, the variable holds a number that depends on the
-//! chain of call sites alone. A function keeps the value it found in `v` and stores `(v ^ site) * M` before each call.
-//! Nothing is put back afterwards, since every caller stores before it calls; only functions that code without these stores may
-//! call (those whose address is taken or that other modules see) leave the variable as they found it. The pass runs after
-//! inlining, so that a function that is gone costs nothing, and a leaf without calls has none of this.
-//!
-//! In a function that calls nothing but slow paths of checks, the update stands around those calls:
-//! the quick path stays free of it.
+//! When a function begins, and at each of its checks, the variable holds the same number, `v`, which depends on the chain of
+//! call sites alone: with the address that a check returns to, it tells the stack. A function keeps `v` and stores
+//! `(v ^ site) * M` before each call that leaves it. Afterwards it stores `v` again where a check may follow; a function that code without these stores may
+//! call (its address is taken, or other modules see it) also where it may return. The pass runs after
+//! inlining, so that a function that is gone costs nothing; one without such calls has none of this, however many checks it has.
 use crate::llvm::{Block, Builder, Context, Module, Opcode, Type, Value};
 use crate::options::Options;
 use crate::stats::{Count, Stats};
+use std::collections::HashSet;
 
 /// Runs the pass.
 pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
@@ -60,30 +58,15 @@ impl Pass {
         let calls: Vec<Value> = blocks
             .iter()
             .flat_map(|block| block.instructions())
-            .filter(|instruction| is_real_call(*instruction))
+            .filter(|instruction| leaves(*instruction))
             .collect();
-        let Some(entry) = blocks.first().filter(|_| !calls.is_empty()) else {
+        let first = blocks.first().and_then(|entry| first_after_allocas(*entry));
+        let Some(first) = first.filter(|_| !calls.is_empty()) else {
             return;
         };
         let name = function.name();
         let line = function.start_location(self.context);
-        if calls.iter().all(|call| is_slow_path(*call)) {
-            for (call, ordinal) in calls.iter().zip(0u64..) {
-                let Some(next) = call.next() else {
-                    continue;
-                };
-                self.builder.before(*call, call.location().or(line));
-                let found = self.builder.load(self.number, self.variable);
-                self.enter(found, site(&name, ordinal));
-                self.builder.before(next, call.location().or(line));
-                self.builder.store(found, self.variable);
-                stats.add(Count::CallSites);
-            }
-            return;
-        }
-        let Some(first) = first_after_allocas(*entry) else {
-            return;
-        };
+        let wanted = Wanted::new(&blocks, is_called_from_outside(function));
         self.builder.before(first, line);
         let found = self.builder.load(self.number, self.variable);
         for (call, ordinal) in calls.iter().zip(0u64..) {
@@ -91,18 +74,13 @@ impl Pass {
             self.enter(found, site(&name, ordinal));
             stats.add(Count::CallSites);
         }
-        if !is_called_from_outside(function) {
-            return;
+        let mut points: Vec<Value> = Vec::new();
+        for block in &blocks {
+            points.extend(wanted.in_block(*block));
         }
-        for block in blocks {
-            let Some(end) = block.terminator() else {
-                continue;
-            };
-            let must_tail = block.instructions().into_iter().any(Value::is_must_tail);
-            if end.opcode() == Some(Opcode::LLVMRet) && !must_tail {
-                self.builder.before(end, end.location().or(line));
-                self.builder.store(found, self.variable);
-            }
+        for point in points {
+            self.builder.before(point, point.location().or(line));
+            self.builder.store(found, self.variable);
         }
     }
 
@@ -121,20 +99,97 @@ fn first_after_allocas(entry: Block) -> Option<Value> {
         .find(|instruction| !instruction.is_alloca())
 }
 
-/// A call that leaves the function: no intrinsic, no inline assembly, no quick test.
-fn is_real_call(instruction: Value) -> bool {
-    let is_leaf = |name: String| name.starts_with("llvm.") || name.starts_with(abi::QUICK);
+/// Where the function's own number has to be in the variable again: liveness of it, backwards.
+struct Wanted {
+    /// At the end of the function.
+    at_return: bool,
+    /// Blocks at whose beginning it is wanted.
+    blocks: HashSet<Block>,
+}
+
+impl Wanted {
+    fn new(blocks: &[Block], at_return: bool) -> Wanted {
+        let mut wanted = Wanted {
+            at_return,
+            blocks: HashSet::new(),
+        };
+        loop {
+            let before = wanted.blocks.len();
+            // Successors mostly come later.
+            for block in blocks.iter().rev() {
+                if wanted.from(block.instructions().first().copied()) {
+                    wanted.blocks.insert(*block);
+                }
+            }
+            if wanted.blocks.len() == before {
+                return wanted;
+            }
+        }
+    }
+
+    /// Is it wanted before this instruction?
+    fn from(&self, mut at: Option<Value>) -> bool {
+        while let Some(instruction) = at {
+            if leaves(instruction) {
+                return false;
+            }
+            if checks(instruction) || self.at_return && instruction.opcode() == Some(Opcode::LLVMRet)
+            {
+                return true;
+            }
+            at = instruction.next();
+            if at.is_none() {
+                let next = instruction.successors();
+                return next.iter().any(|next| self.blocks.contains(next));
+            }
+        }
+        false
+    }
+
+    /// The instructions before which it has to be stored, as far as that is due to calls of this block.
+    fn in_block(&self, block: Block) -> Vec<Value> {
+        let mut points = Vec::new();
+        for call in block.instructions().into_iter().filter(|i| leaves(*i)) {
+            match call.next() {
+                // A jump to its callee leaves nothing to do.
+                Some(next) if !call.is_must_tail() && self.from(Some(next)) => points.push(next),
+                Some(_) => {}
+                // It ends the block: the places where it goes on.
+                None => points.extend(
+                    call.successors()
+                        .into_iter()
+                        .filter(|next| self.blocks.contains(next))
+                        .filter_map(first_point),
+                ),
+            }
+        }
+        points
+    }
+}
+
+/// Where something can be put at the beginning of a block.
+fn first_point(block: Block) -> Option<Value> {
+    block.instructions().into_iter().find(|instruction| {
+        !matches!(
+            instruction.opcode(),
+            Some(Opcode::LLVMPHI | Opcode::LLVMLandingPad)
+        )
+    })
+}
+
+/// A call that leaves the function: no intrinsic, no inline assembly, no check.
+fn leaves(instruction: Value) -> bool {
+    let is_leaf = |name: String| name.starts_with("llvm.") || name.starts_with(crate::PREFIX);
     instruction.callee().is_some_and(|callee| {
         !(callee.is_inline_asm() || callee.is_function() && is_leaf(callee.name()))
     })
 }
 
-fn is_slow_path(call: Value) -> bool {
-    call.callee().is_some_and(|callee| {
-        callee.is_function()
-            && callee.name().starts_with(crate::PREFIX)
-            && callee.name().ends_with("_slow")
-    })
+/// A call of the runtime, which asks for the variable.
+fn checks(instruction: Value) -> bool {
+    instruction
+        .callee()
+        .is_some_and(|callee| callee.is_function() && callee.name().starts_with(crate::PREFIX))
 }
 
 /// Other modules see it, or its address is used for something else than a call.

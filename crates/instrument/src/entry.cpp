@@ -285,6 +285,31 @@ static void prepare(ModulePassManager &MPM) {
   MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
 }
 
+// Marks the checks of innermost loops with few of them: their quick paths are to be inlined, see hot.rs.
+struct MarkSmallLoops : PassInfoMixin<MarkSmallLoops> {
+  static constexpr size_t Few = 24;
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &AM) {
+    auto Inline = Attribute::get(F.getContext(), "footrace-inline");
+    for (Loop *L : AM.getResult<LoopAnalysis>(F).getLoopsInPreorder()) {
+      if (!L->isInnermost())
+        continue;
+      SmallVector<CallBase *> Checks;
+      for (BasicBlock *B : L->blocks())
+        for (Instruction &I : *B)
+          if (auto *C = dyn_cast<CallBase>(&I))
+            if (Function *Callee = C->getCalledFunction();
+                Callee && Callee->getName().starts_with("__footrace_"))
+              Checks.push_back(C);
+      if (Checks.size() <= Few)
+        for (CallBase *C : Checks)
+          C->addFnAttr(Inline);
+    }
+    return PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
 template <void (*Body)(LLVMModuleRef)>
 struct Rust : PassInfoMixin<Rust<Body>> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
@@ -308,6 +333,7 @@ extern "C" void footrace_register(PassBuilder &PB) {
         // of the program's memory, which hinders least.
         // Without optimisation they stay calls: such a link is to be quick, not its program.
         if (Level != OptimizationLevel::O0 && footrace_has_hot()) {
+          MPM.addPass(createModuleToFunctionPassAdaptor(MarkSmallLoops()));
           MPM.addPass(Rust<footrace_hot>());
           MPM.addPass(AlwaysInlinerPass());
           MPM.addPass(GlobalDCEPass());
@@ -332,9 +358,10 @@ extern "C" void footrace_register(PassBuilder &PB) {
         if (Name == "footrace-early") {
           prepare(MPM);
           MPM.addPass(Rust<footrace_early>());
-        } else if (Name == "footrace-hot")
+        } else if (Name == "footrace-hot") {
+          MPM.addPass(createModuleToFunctionPassAdaptor(MarkSmallLoops()));
           MPM.addPass(Rust<footrace_hot>());
-        else if (Name == "footrace-late")
+        } else if (Name == "footrace-late")
           MPM.addPass(Rust<footrace_late>());
         else
           return false;

@@ -4,7 +4,10 @@
 //! program's memory; its body would be loads that may alias anything, twenty instructions at each access, and fewer
 //! functions would be inlined.
 //!
-//! On the way to a panic or an exit they would only make code: there the check is a call of the runtime, as everywhere behind a quick path.
+//! Each is more than a hundred bytes, which is worth it where it is run again and again: in small innermost loops, which the C++ part
+//! marks, and in programs that are small as a whole. Elsewhere the check is a call of the runtime's twin that begins with the same test
+//! (`_outlined`): in a large program the instruction cache decides, and most of the link's time would be spent on this code.
+//! On the way to a panic or an exit the test is left out as well.
 use crate::llvm::{Block, Linkage, Module, Opcode, Value};
 use crate::options::Options;
 use std::collections::HashSet;
@@ -20,9 +23,7 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     let no_merge = context.attribute("nomerge", 0);
     let cold = context.attribute("cold", 0);
     let linked = module.link_bitcode(path)?;
-    for function in module.functions() {
-        leave_cold(module, function, &linked);
-    }
+    choose(module, &linked);
     for name in linked {
         let Some(function) = module.function(&name) else {
             continue;
@@ -69,32 +70,53 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks in cold code ask the runtime at once: `_slow` is right whatever the quick path would say.
-fn leave_cold(module: Module, function: Value, quick: &[String]) {
-    if function.is_declaration() || quick.contains(&function.name()) {
-        return;
-    }
-    for block in cold_blocks(function) {
-        for instruction in block.instructions() {
-            let Some(name) = instruction
-                .callee()
-                .filter(|callee| callee.is_function())
-                .map(Value::name)
-                .filter(|name| name.starts_with(crate::PREFIX) && quick.contains(name))
-            else {
-                continue;
-            };
-            let slow = module.function(&format!("{name}_slow"));
-            let same = |slow: &Value| {
-                let own = module.function(&name);
-                own.is_some_and(|own| own.function_type() == slow.function_type())
-            };
-            if let Some(slow) = slow.filter(same) {
-                instruction.set_callee(slow);
+/// A program with so many checks is not small.
+const MANY: usize = 4000;
+
+/// Sends the checks that are not to be inlined to their twins.
+fn choose(module: Module, quick: &[String]) {
+    let mut checks = Vec::new();
+    for function in module.functions() {
+        if function.is_declaration() || quick.contains(&function.name()) {
+            continue;
+        }
+        let cold: HashSet<Block> = cold_blocks(function).into_iter().collect();
+        for block in function.blocks() {
+            for call in block.instructions() {
+                let check = call.callee().filter(|callee| callee.is_function());
+                if let Some(check) = check
+                    && check.name().starts_with(crate::PREFIX)
+                    && quick.contains(&check.name())
+                {
+                    checks.push((call, check, cold.contains(&block)));
+                }
             }
         }
     }
+    let small = checks.len() <= MANY;
+    for (call, check, cold) in checks {
+        let twin = |ending| {
+            let name = format!("{}{ending}", check.name());
+            abi::keeps_registers(&name).then(|| module.declare_like(&name, check))
+        };
+        // `_slow` is right whatever the quick path would say.
+        let twin = if cold {
+            twin(abi::SLOW)
+        } else if small || call.has_call_mark(INLINE) {
+            None
+        } else {
+            twin(abi::OUTLINED)
+        };
+        if let Some(twin) = twin {
+            twin.set_preserve_most();
+            call.set_callee(twin);
+            call.set_call_preserve_most();
+        }
+    }
 }
+
+/// The attribute with which the C++ part marks the checks of small loops.
+const INLINE: &str = "footrace-inline";
 
 /// Blocks from which every way leads to an end that is no return, and those where an exception arrives.
 fn cold_blocks(function: Value) -> Vec<Block> {

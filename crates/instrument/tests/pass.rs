@@ -146,3 +146,30 @@ tests! {
     byval variadic policy note context context_slow hot hot_cold locations count witness
     place_straight place_loops place_divided place_calls place_unwind place_endless place_redcard place_fallback place_kept place_values
 }
+
+/// In a large program the quick path is inlined in small loops only; elsewhere the check is one call.
+#[test]
+fn quick_paths_of_large_programs_are_in_their_loops() {
+    let loads = |count: usize| {
+        (0..count)
+            .map(|i| format!("  %a{i} = load volatile i32, ptr %p, align 4\n"))
+            .collect::<String>()
+    };
+    let hot = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pass/hot_checks.ll");
+    let walk = "br label %again\nagain:\n  %i = phi i64 [ 0, %0 ], [ %n, %again ]\n  \
+                %q = getelementptr i32, ptr %p, i64 %i\n  %v = load i32, ptr %q, align 4\n  \
+                %n = add i64 %i, 1\n  %c = icmp eq i64 %n, 100\n  \
+                br i1 %c, label %done, label %again\ndone:\n  ret void\n";
+    let text = format!(
+        "; RUN early,hot\n; HOT {}\n; EXPECT define void @walk\n; EXPECT call void @__footrace_read4(ptr %q)\n\
+         ; EXPECT define void @long\n; EXPECT call preserve_mostcc void @__footrace_read4_outlined(ptr %p)\n\
+         ; COUNT 1 call void @__footrace_read4(\n; COUNT 4001 __footrace_read4_outlined(ptr %p)\n\
+         define void @walk(ptr %p) {{\n  {walk}}}\ndefine void @long(ptr %p) {{\n{}  ret void\n}}\n",
+        hot.display(),
+        loads(4001)
+    );
+    let file = std::env::temp_dir().join(format!("footrace-large-{}.ll", std::process::id()));
+    std::fs::write(&file, text).expect("the temporary directory can be written");
+    check(&file);
+    std::fs::remove_file(&file).expect("it was just written");
+}

@@ -11,6 +11,7 @@ use engine::shadow::Location;
 
 use crate::analysis::{Analysis, State};
 use crate::streams::{foreseen, not_foreseen};
+use crate::outlined::outlined;
 use crate::stub::{range_stub, word_stub};
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
@@ -269,7 +270,7 @@ fn wide(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
 }
 
 macro_rules! words {
-    ($($name:ident $slow:ident $inner:ident $kind:ident $size:tt;)*) => {$(
+    ($($name:ident $slow:ident $outlined:ident $inner:ident $kind:ident $size:tt;)*) => {$(
         extern "C" fn $inner(address: *const u8, pc: usize) {
             sized(AccessKind::$kind, address, $size, pc);
         }
@@ -278,24 +279,25 @@ macro_rules! words {
             $inner(address, caller!());
         }
         word_stub!($slow, $inner, $kind $size);
+        outlined!($outlined, $slow, $kind $size);
     )*};
 }
 
 words! {
-    __footrace_read1 __footrace_read1_slow read1 Read 1;
-    __footrace_read2 __footrace_read2_slow read2 Read 2;
-    __footrace_read4 __footrace_read4_slow read4 Read 4;
-    __footrace_read8 __footrace_read8_slow read8 Read 8;
-    __footrace_read16 __footrace_read16_slow read16 Read 16;
-    __footrace_read24 __footrace_read24_slow read24 Read 24;
-    __footrace_read32 __footrace_read32_slow read32 Read 32;
-    __footrace_write1 __footrace_write1_slow write1 Write 1;
-    __footrace_write2 __footrace_write2_slow write2 Write 2;
-    __footrace_write4 __footrace_write4_slow write4 Write 4;
-    __footrace_write8 __footrace_write8_slow write8 Write 8;
-    __footrace_write16 __footrace_write16_slow write16 Write 16;
-    __footrace_write24 __footrace_write24_slow write24 Write 24;
-    __footrace_write32 __footrace_write32_slow write32 Write 32;
+    __footrace_read1 __footrace_read1_slow __footrace_read1_outlined read1 Read 1;
+    __footrace_read2 __footrace_read2_slow __footrace_read2_outlined read2 Read 2;
+    __footrace_read4 __footrace_read4_slow __footrace_read4_outlined read4 Read 4;
+    __footrace_read8 __footrace_read8_slow __footrace_read8_outlined read8 Read 8;
+    __footrace_read16 __footrace_read16_slow __footrace_read16_outlined read16 Read 16;
+    __footrace_read24 __footrace_read24_slow __footrace_read24_outlined read24 Read 24;
+    __footrace_read32 __footrace_read32_slow __footrace_read32_outlined read32 Read 32;
+    __footrace_write1 __footrace_write1_slow __footrace_write1_outlined write1 Write 1;
+    __footrace_write2 __footrace_write2_slow __footrace_write2_outlined write2 Write 2;
+    __footrace_write4 __footrace_write4_slow __footrace_write4_outlined write4 Write 4;
+    __footrace_write8 __footrace_write8_slow __footrace_write8_outlined write8 Write 8;
+    __footrace_write16 __footrace_write16_slow __footrace_write16_outlined write16 Write 16;
+    __footrace_write24 __footrace_write24_slow __footrace_write24_outlined write24 Write 24;
+    __footrace_write32 __footrace_write32_slow __footrace_write32_outlined write32 Write 32;
 }
 
 macro_rules! ranges {
@@ -480,9 +482,10 @@ mod tests {
         };
         for function in abi::FUNCTIONS {
             assert!(defined(function.name), "{}", function.name);
-            if function.hot {
-                let slow = alloc::format!("{}_slow", function.name);
-                assert!(defined(&slow), "{slow}");
+            for twin in [abi::SLOW, abi::OUTLINED] {
+                let name = alloc::format!("{}{twin}", function.name);
+                let has_it = function.hot && (twin == abi::SLOW || abi::keeps_registers(&name));
+                assert!(!has_it || defined(&name), "{name}");
             }
         }
     }

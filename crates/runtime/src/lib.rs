@@ -33,6 +33,7 @@ mod lock;
 mod memory;
 mod modules;
 mod options;
+mod outlined;
 mod real;
 mod recording;
 mod records;

@@ -151,6 +151,9 @@ fn check_placement(detector: &Detector, placement: &str) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __footrace_init(note: *const c_char) {
     start();
+    if tls::context() == 0 {
+        tls::begin_context();
+    }
     let own = tls::own();
     if note.is_null() || !own.enter() {
         return;

@@ -108,7 +108,15 @@ pub fn counts() -> [u64; abi::counts::COUNTERS] {
     core::array::from_fn(|at| counts[at].load(Ordering::Relaxed))
 }
 
-/// The calling-context hash; 0 if no instrumented function has made a call on this thread.
+/// Contexts of a thread grow from here; 0 would mean "unknown".
+const FIRST_CONTEXT: u64 = 0x7468_7265_6164_0001;
+
+/// To be called before a thread's first function of the program runs.
+pub fn begin_context() {
+    set_context(FIRST_CONTEXT);
+}
+
+/// The calling-context hash; 0 if the thread is none that the runtime knows of.
 #[inline(always)]
 pub fn context() -> u64 {
     context_cell().load(Ordering::Relaxed)

@@ -223,6 +223,18 @@ impl Value {
         );
     }
 
+    /// Of a call: has it the attribute with this name, which LLVM does not know?
+    pub(crate) fn has_call_mark(self, name: &str) -> bool {
+        let attribute = llvm!(
+            LLVMGetCallSiteStringAttribute,
+            self.0,
+            LLVMAttributeFunctionIndex,
+            name.as_ptr().cast(),
+            u32::try_from(name.len()).unwrap_or(u32::MAX)
+        );
+        !attribute.is_null()
+    }
+
     pub(crate) fn has_metadata(self, kind: u32) -> bool {
         !llvm!(LLVMGetMetadata, self.0, kind).is_null()
     }

@@ -4,11 +4,11 @@
 ; EXPECT define void @f
 ; EXPECT call void @__footrace_read4(ptr %p)
 ; EXPECT panics:
-; EXPECT call void @__footrace_read4_slow(ptr %q)
+; EXPECT call preserve_mostcc void @__footrace_read4_slow(ptr %q)
 ; EXPECT lands:
-; EXPECT call void @__footrace_read4_slow(ptr %r)
+; EXPECT call preserve_mostcc void @__footrace_read4_slow(ptr %r)
 ; EXPECT define void @rare
-; EXPECT call void @__footrace_read4_slow(ptr %p)
+; EXPECT call preserve_mostcc void @__footrace_read4_slow(ptr %p)
 ; EXPECT define internal void @__footrace_read4
 define void @f(ptr %p, ptr %q, ptr %r) personality ptr @personality {
   %a = load i32, ptr %p, align 4

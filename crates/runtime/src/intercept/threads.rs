@@ -155,12 +155,9 @@ extern "C" fn birth(argument: *mut c_void) -> *mut c_void {
             .renew(&mut thread.state, Addr(stack.0), bytes);
     }
     own.leave();
-    tls::set_context(FIRST_CONTEXT);
+    tls::begin_context();
     start::call(routine, argument)
 }
-
-/// Contexts of a thread grow from here; 0 would mean "unknown".
-const FIRST_CONTEXT: u64 = 0x7468_7265_6164_0001;
 
 /// Prepares a thread that is about to be created.
 fn conceive(
