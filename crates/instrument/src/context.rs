@@ -133,7 +133,8 @@ impl Wanted {
             if leaves(instruction) {
                 return false;
             }
-            if checks(instruction) || self.at_return && instruction.opcode() == Some(Opcode::LLVMRet)
+            if checks(instruction)
+                || self.at_return && instruction.opcode() == Some(Opcode::LLVMRet)
             {
                 return true;
             }

@@ -10,8 +10,8 @@ use engine::precise::Raced;
 use engine::shadow::Location;
 
 use crate::analysis::{Analysis, State};
-use crate::streams::{foreseen, not_foreseen};
 use crate::outlined::outlined;
+use crate::streams::{foreseen, not_foreseen};
 use crate::stub::{range_stub, word_stub};
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;

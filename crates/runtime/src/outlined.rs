@@ -7,10 +7,22 @@
 /// Compares a difference to the epoch, in `$difference`, with what is asked for, and goes to `$to` if nothing is left of it.
 macro_rules! whole_word {
     (Read $difference:literal $to:literal) => {
-        concat!("shl ", $difference, ", 64 - {bytes_shift} - 8\njz ", $to, "\n")
+        concat!(
+            "shl ",
+            $difference,
+            ", 64 - {bytes_shift} - 8\njz ",
+            $to,
+            "\n"
+        )
     };
     (Write $difference:literal $to:literal) => {
-        concat!("shl ", $difference, ", 64 - {bytes_shift} - 9\njz ", $to, "\n")
+        concat!(
+            "shl ",
+            $difference,
+            ", 64 - {bytes_shift} - 9\njz ",
+            $to,
+            "\n"
+        )
     };
 }
 
