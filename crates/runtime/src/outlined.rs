@@ -134,7 +134,8 @@ macro_rules! outlined {
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
             "mov rax, rdi",
             "shr rax, {page_shift}",
-            "movzx ecx, al",
+            "mov ecx, eax",
+            "and ecx, {cache_mask}",
             "shl ecx, 4",
             "cmp rax, qword ptr fs:[r11 + rcx + {cache}]",
             "jne 7f",
@@ -162,6 +163,7 @@ macro_rules! outlined {
             concat!(".size ", stringify!($outlined), ", .-", stringify!($outlined)),
             page_shift = const abi::hot::PAGE_SHIFT,
             cache = const core::mem::offset_of!(abi::hot::Block, cache),
+            cache_mask = const abi::hot::CACHE - 1,
             epoch = const core::mem::offset_of!(abi::hot::Block, epoch),
             word_mask = const (engine::shadow::PAGE_WORDS - 1) * 16,
             bytes_shift = const engine::shadow::Asked::BYTES_SHIFT,
@@ -236,7 +238,8 @@ mod tests {
         let detector = FastTrack::default();
         let mut me = detector.root(Tid(1));
         let mut other = detector.fork(&mut me, Tid(2), &mut |_| {});
-        let (base, words) = ((6 << 40) + 4096 - 8 * 4, 6);
+        // The last words of a page and the first of the next, somewhere in the middle of the cache.
+        let (base, words) = ((6 << 40) + 4096 * 700 - 8 * 4, 6);
         let own = tls::own();
         let mut said = [[0; 2]; 14];
         for _ in 0..60_000 {
