@@ -4,9 +4,12 @@
 //!   0  thread, depth, pending, …   the runtime's own
 //!  24  streams, disturbed          what the thread's next accesses will be, for a detector that foresees them, or null
 //!  40  settled                    the thread's table of states that have its accesses
+//!  48  sites                      the thread's table of numbers of sites
 //!  64  epoch, stretch, idle        of the thread's clock
+//!  84  slot, locks, counts, pages  for accesses that the stubs record themselves
 //! 128  cache[1024]                 page number and shadow of 1024 pages, 16 bytes each
 //!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
+//!      ordered[64]                 what others did in the thread's past
 //! ```
 //!
 //! The thread itself writes, in the runtime; its inlined checks read. Zero when the thread starts, which
@@ -19,9 +22,12 @@ pub const CACHE: usize = 1024;
 /// Bytes of a page, as a power of two.
 pub const PAGE_SHIFT: u32 = 12;
 /// Bytes in the block.
-pub const BYTES: usize = 128 + CACHE * 16 + ATOMICS * 32;
+pub const BYTES: usize = 128 + CACHE * 16 + ATOMICS * 32 + ORDERED * 8;
 /// Atomic objects in the other one.
 pub const ATOMICS: usize = 64;
+
+/// Slots of which is known what is in the thread's past.
+pub const ORDERED: usize = 64;
 
 /// A page that the thread touched lately.
 #[repr(C)]
@@ -97,18 +103,31 @@ pub struct Block {
     pub disturbed: AtomicPtr<AtomicU32>,
     /// Entries of `engine::shadow::Settled`; null before the thread's first event.
     pub settled: AtomicPtr<()>,
-    reserved: [u64; 2],
+    /// Numbers of sites by their keys (`runtime::site::SiteCache`), 16 bytes each; …
+    pub sites: AtomicPtr<()>,
+    /// … and where in the table one may be: in these bytes.
+    pub sites_mask: AtomicUsize,
     /// The current epoch's bits.
     pub epoch: AtomicU64,
     /// The current [`stretch`]; 0 before the first.
     pub stretch: AtomicU64,
     /// 1 if the thread, since its last atomic operation, did nothing else in the runtime and has nothing to publish.
     pub idle: AtomicU32,
-    reserved_too: [u32; 11],
+    /// The slot that the stubs record accesses for, plus 1; 0 if they must not.
+    pub slot: AtomicU32,
+    /// What the locks held make of a site's key.
+    pub locks: AtomicU64,
+    /// `engine::shadow::Counts`.
+    pub counts: AtomicPtr<AtomicU64>,
+    /// The table of the pages that have a location for each word, for detectors that have one (`engine::shadow::Pages`), or null.
+    pub pages: AtomicPtr<()>,
+    reserved: [u64; 2],
     /// Pages touched lately, by page number.
     pub cache: [Entry; CACHE],
     /// Atomic objects by [`place`].
     pub atomics: [Repeat; ATOMICS],
+    /// A table of `engine::shadow::ordered`.
+    pub ordered: [AtomicU64; ORDERED],
 }
 
 const _: () = {

@@ -317,6 +317,11 @@ impl<R: Rule> Shadow<R> {
         Some(&self.memory.page(addr)?[word_of(addr)])
     }
 
+    /// Where stubs find split pages, see [`Pages::root`](crate::shadow::Pages::root).
+    pub fn split_root(&self) -> *const () {
+        self.memory.split_root()
+    }
+
     fn work<'a>(
         &'a self,
         order: &'a HappensBefore,

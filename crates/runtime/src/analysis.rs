@@ -13,7 +13,7 @@ use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
 
 use alloc::boxed::Box;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lock::Guard;
 use crate::options::Options;
@@ -232,6 +232,15 @@ impl Analysis {
 }
 
 impl Analysis {
+    /// Where the stubs find the pages that have such locations; null if there are none for them.
+    pub fn pages(&self) -> *const () {
+        match self {
+            Analysis::FastTrack(detector) => detector.shadow().split_root(),
+            Analysis::Djit(detector) => detector.shadow().split_root(),
+            _ => core::ptr::null(),
+        }
+    }
+
     /// The same detector, with every event written to a file in `directory`.
     pub fn recorded(self, detector: &str, directory: &str) -> Self {
         Analysis::Recorded(Recording::new(self, detector, directory))
@@ -353,6 +362,23 @@ impl State {
         match self {
             State::FastTrack(thread) | State::Djit(thread) => Some(thread.memo.settled()),
             State::SlimState(thread) => Some(thread.settled()),
+            _ => None,
+        }
+    }
+
+    /// The counts of rules, of the detector whose accesses the stubs record themselves.
+    pub fn counts(&self) -> Option<&[AtomicU64]> {
+        match self {
+            State::FastTrack(thread) => Some(thread.counts.entries()),
+            _ => None,
+        }
+    }
+
+    /// The slot that they record accesses for, if they may.
+    #[inline]
+    pub fn recorded_in(&self) -> Option<Slot> {
+        match self {
+            State::FastTrack(thread) => thread.clock.recorded_in(),
             _ => None,
         }
     }

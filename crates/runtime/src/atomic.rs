@@ -86,7 +86,7 @@ fn end(address: *const u8, size: u32, kind: u32, order: u32, pc: usize) {
         if let State::Recorded(recorded) = &thread.state {
             recorded.give_way();
         }
-        thread.state.show(own);
+        thread.show(own);
         if let (Some(clock), Some(repeats)) = (thread.state.clock(), repeats) {
             let stretch = abi::hot::stretch(clock.stretch());
             own.repeat(address as usize, size, stretch, repeats);

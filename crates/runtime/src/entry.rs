@@ -7,10 +7,11 @@ use engine::detector::Access;
 use event::{AccessKind, Addr, Elements};
 
 use engine::precise::Raced;
-use engine::shadow::Location;
+use engine::shadow::{Location, ordered};
 
 use crate::analysis::{Analysis, State};
 use crate::outlined::outlined;
+use crate::site::slot_in_block;
 use crate::streams::{foreseen, not_foreseen};
 use crate::stub::{range_stub, word_stub};
 use crate::thread::{self, Runtime, Thread};
@@ -30,7 +31,7 @@ fn word(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
         && !quick_word(own, thread, runtime, kind, address as usize, size, pc)
     {
         slow_word(own, thread, runtime, kind, address as usize, size, pc);
-        thread.state.show(own);
+        thread.show(own);
     }
     own.leave();
 }
@@ -47,7 +48,7 @@ fn quick_word(
     size: u32,
     pc: usize,
 ) -> bool {
-    if thread.ignore[kind as usize] != 0 {
+    if thread.ignore != [0, 0] {
         return false;
     }
     let addr = Addr(address as u64);
@@ -66,16 +67,20 @@ fn quick_word(
         return false;
     }
     let mask = mask(address, size);
-    let Some(number) = precise
-        .clock
-        .numbering()
-        .and_then(|slot| thread.number(pc, slot))
-    else {
+    let Some(slot) = precise.clock.numbering() else {
+        return false;
+    };
+    let Some(number) = thread.number(pc, slot) else {
         return false;
     };
     let Some((order, shadow, precise)) = runtime.analysis.by_word_still(&mut thread.state) else {
         return false;
     };
+    if let Analysis::FastTrack(_) = runtime.analysis {
+        // The next such access is one that the stub makes itself.
+        ordered::note(&own.ordered, &precise.clock, location);
+        own.slot.store(slot_in_block(slot), Ordering::Relaxed);
+    }
     if shadow.access_inline(order, precise, location, kind, mask, number) {
         return true;
     }

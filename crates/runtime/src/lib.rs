@@ -43,6 +43,7 @@ mod signal;
 mod site;
 mod start;
 mod stats;
+mod step;
 mod streams;
 mod stub;
 mod sys;

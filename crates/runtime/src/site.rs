@@ -13,12 +13,13 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::sync::atomic::{Ordering, compiler_fence};
 use engine::clock::Slot;
 use event::Site;
 
 use crate::lock::Spin;
 use crate::table::{Append, Index, mix};
-use crate::unwind;
+use crate::{tls, unwind};
 
 const MANY: u32 = 1 << 20;
 const TOO_MANY: u32 = 1 << 21;
@@ -162,15 +163,23 @@ fn place_site(place: Place) -> Site {
     Site(PLACES.number(hash, place))
 }
 
-/// The key of a stack and the locks held there: equal keys are taken for equal sites.
+/// The key of a stack and the locks held there: equal keys are taken for equal sites. The stubs have it in assembler.
 #[inline(always)]
 pub fn key(context: u64, pc: usize, locks: LockSetId) -> u64 {
-    mix(context, (pc as u64) ^ u64::from(locks.0).rotate_right(24)) | 1
+    mix(context, (pc as u64) ^ locks_in_key(locks)) | 1
+}
+
+/// What the locks held make of a return address in a key.
+#[inline(always)]
+pub const fn locks_in_key(locks: LockSetId) -> u64 {
+    (locks.0 as u64).rotate_right(24)
 }
 
 /// Keys that a thread remembers at first, and at most.
 const CACHE: usize = 512;
 const LARGEST_CACHE: usize = 8192;
+/// How far up in a key its place is.
+const PLACE_SHIFT: u32 = 40;
 
 /// A key that a thread met (0: none), and its site's number in the detector's slot if [`SiteCache::set_number`] told. As small as it can
 /// be: a thread that goes through many keys goes through as many of these.
@@ -179,16 +188,26 @@ const LARGEST_CACHE: usize = 8192;
 struct Known {
     key: u64,
     number: u32,
-    slot: Option<Slot>,
+    /// See [`slot_in_block`].
+    slot: u32,
 }
 
 impl Known {
     const NOTHING: Known = Known {
         key: 0,
         number: 0,
-        slot: None,
+        slot: u32::MAX,
     };
 }
+
+/// A slot as [`abi::hot::Block::slot`] has it.
+#[inline(always)]
+pub const fn slot_in_block(slot: Slot) -> u32 {
+    slot.0 as u32 + 1
+}
+
+/// The table of a thread that has none.
+static NO_SITES: [Known; 1] = [Known::NOTHING];
 
 /// What a thread remembers of the keys it met last. A thread that goes through more keys than that, as a recursion does, gets a larger
 /// cache.
@@ -204,6 +223,26 @@ pub struct SiteCache {
 }
 
 impl SiteCache {
+    /// Where a key's entry begins is this far up in it, …
+    pub const SHIFT: u32 = PLACE_SHIFT - size_of::<Known>().trailing_zeros();
+    /// … and these are in it; the key comes first.
+    pub const NUMBER: usize = core::mem::offset_of!(Known, number);
+    /// See [`SiteCache::NUMBER`].
+    pub const SLOT: usize = core::mem::offset_of!(Known, slot);
+
+    /// Shows a table to the stubs: that of `cache`, or one in which nothing is.
+    pub fn show(cache: Option<&SiteCache>, own: &tls::Block) {
+        let entries = cache.map_or(&NO_SITES[..], |cache| &cache.entries);
+        let mask = (entries.len() - 1) * size_of::<Known>();
+        // Smaller first: whichever comes between finds a place within the table.
+        own.sites_mask.store(0, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let entries = entries.as_ptr().cast_mut().cast();
+        own.sites.store(entries, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        own.sites_mask.store(mask, Ordering::Relaxed);
+    }
+
     /// Nothing remembered.
     pub fn new() -> Self {
         SiteCache {
@@ -218,7 +257,7 @@ impl SiteCache {
     /// Where a key is remembered.
     #[inline(always)]
     fn place_of(&self, key: u64) -> usize {
-        (key >> 40) as usize & (self.entries.len() - 1)
+        (key >> PLACE_SHIFT) as usize & (self.entries.len() - 1)
     }
 
     /// Makes room for a key: if that happens often, there are more of them than places.
@@ -229,10 +268,15 @@ impl SiteCache {
             self.pushed_out = 0;
             let entries = alloc::vec![Known::NOTHING; 4 * many].into();
             let small = core::mem::replace(&mut self.entries, entries);
+            let shown = small.as_ptr().cast();
             let sites = core::mem::replace(&mut self.sites, alloc::vec![Site(0); 4 * many].into());
             for (known, site) in small.into_iter().zip(sites) {
                 let place = self.place_of(known.key);
                 (self.entries[place], self.sites[place]) = (known, site);
+            }
+            let own = tls::own();
+            if own.sites.load(Ordering::Relaxed).cast_const() == shown {
+                SiteCache::show(Some(self), own);
             }
         }
         self.place_of(key)
@@ -251,13 +295,26 @@ impl SiteCache {
             return self.sites[place];
         }
         let site = self.shared(key, pc, locks);
+        self.insert(key, site);
+        site
+    }
+
+    fn insert(&mut self, key: u64, site: Site) {
         let place = self.make_room(key);
         self.entries[place] = Known {
             key,
             ..Known::NOTHING
         };
         self.sites[place] = site;
-        site
+    }
+
+    /// The site is `site`, without a look at any stack.
+    #[cfg(test)]
+    pub fn remember(&mut self, context: u64, pc: usize, locks: LockSetId, site: Site) {
+        let key = key(context, pc, locks);
+        if self.entries[self.place_of(key)].key != key {
+            self.insert(key, site);
+        }
     }
 
     /// The number of the event's site in `slot`, if it is remembered.
@@ -265,7 +322,7 @@ impl SiteCache {
     pub fn number(&self, context: u64, pc: usize, locks: LockSetId, slot: Slot) -> Option<u32> {
         let key = key(context, pc, locks);
         let known = &self.entries[self.place_of(key)];
-        (known.key == key && known.slot == Some(slot)).then_some(known.number)
+        (known.key == key && known.slot == slot_in_block(slot)).then_some(known.number)
     }
 
     /// The site that [`SiteCache::site`] just found has this number in `slot`.
@@ -280,7 +337,8 @@ impl SiteCache {
         let key = key(context, pc, locks);
         let place = self.place_of(key);
         if self.entries[place].key == key {
-            (self.entries[place].slot, self.entries[place].number) = (Some(slot), number);
+            self.entries[place].slot = slot_in_block(slot);
+            self.entries[place].number = number;
         }
     }
 

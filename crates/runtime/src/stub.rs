@@ -6,8 +6,11 @@
 //! is none.
 //!
 //! Then an access is taken that the thread has made already in its epoch, to a location that does not say so itself because others use it
-//! too ([`engine::shadow::Settled`] has the rule): some 25 instructions more that write nothing at all. All other accesses go to the runtime with the address
+//! too ([`engine::shadow::Settled`] has the rule): some 25 instructions more that write nothing at all. An access to a location that remembers two
+//! accesses or fewer is recorded here, where that is easy ([`crate::step`]). All other accesses go to the runtime with the address
 //! that the call returns to.
+//!
+//! A page that is not in the cache of the inlined test is looked up and put there; its words are then asked what the inlined test could not ask.
 //!
 //! The checks of single words keep all general registers but r11 (LLVM's `preserve_most`): the inlined checks are in the
 //! program's loops, and a call that is hardly ever made must not cost them their registers.
@@ -36,7 +39,7 @@ macro_rules! take_foreseen {
             "cmp r11, qword ptr [rcx + {context}]\n",
             "je 2f\n",
             "5:\n",
-            "add rcx, {slot}\n",
+            "add rcx, {stream}\n",
             "cmp rax, qword ptr [rcx + {place}]\n",
             "jne 9f\n",
             "cmp r11, qword ptr [rcx + {context}]\n",
@@ -82,38 +85,53 @@ macro_rules! take_foreseen {
     };
 }
 
-/// Takes an access at rdi that is settled by `4:`, or goes on behind. Wide accesses and ranges are looked at elsewhere.
-macro_rules! take_settled {
-    (Read 1) => { $crate::stub::take_settled!(@part "", "1") };
-    (Read 2) => { $crate::stub::take_settled!(@part "", "3") };
-    (Read 4) => { $crate::stub::take_settled!(@part "", "15") };
-    (Write 1) => { $crate::stub::take_settled!(@part "bt eax, 8\njc 8f\n", "1") };
-    (Write 2) => { $crate::stub::take_settled!(@part "bt eax, 8\njc 8f\n", "3") };
-    (Write 4) => { $crate::stub::take_settled!(@part "bt eax, 8\njc 8f\n", "15") };
+/// Goes to `$yes` if the bytes at rdi are recorded in the cell of which rax is the difference to the epoch, else behind, by `$no` or
+/// directly. Uses rcx and r11.
+macro_rules! is_recorded {
+    (Read 1, $yes:literal, $no:literal) => { $crate::stub::is_recorded!(@part "", "1", $yes, $no) };
+    (Read 2, $yes:literal, $no:literal) => { $crate::stub::is_recorded!(@part "", "3", $yes, $no) };
+    (Read 4, $yes:literal, $no:literal) => { $crate::stub::is_recorded!(@part "", "15", $yes, $no) };
+    (Write 1, $yes:literal, $no:literal) => { $crate::stub::is_recorded!(@part concat!("bt eax, 8\njc ", $no, "f\n"), "1", $yes, $no) };
+    (Write 2, $yes:literal, $no:literal) => { $crate::stub::is_recorded!(@part concat!("bt eax, 8\njc ", $no, "f\n"), "3", $yes, $no) };
+    (Write 4, $yes:literal, $no:literal) => { $crate::stub::is_recorded!(@part concat!("bt eax, 8\njc ", $no, "f\n"), "15", $yes, $no) };
     // Slot, time and all bytes, for a write with its bit, are the low bits: no other counts.
-    (Read 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 8\njz 4f\n8:\n") };
-    (Write 8) => { $crate::stub::take_settled!(@all "shl rax, 64 - {bytes_shift} - 9\njz 4f\n8:\n") };
-    ($kind:ident $size:literal) => { $crate::stub::take_settled!(@none) };
-    (@none) => {
-        "/* {page_shift} {cache} {cache_mask} {word_mask} {state_shift} {state_mask} {settled} {access} {epoch} {bytes_shift} */\n"
+    (Read 8, $yes:literal, $no:literal) => {
+        concat!("shl rax, 64 - {bytes_shift} - 8\njz ", $yes, "\n", $no, ":\n")
+    };
+    (Write 8, $yes:literal, $no:literal) => {
+        concat!("shl rax, 64 - {bytes_shift} - 9\njz ", $yes, "\n", $no, ":\n")
     };
     // The difference turned around: bytes, write, site, epoch.
-    (@part $write:literal, $bytes:literal) => {
-        $crate::stub::take_settled!(@all concat!(
+    (@part $write:expr, $bytes:literal, $yes:literal, $no:literal) => {
+        concat!(
             "ror rax, {bytes_shift}\n",
             "mov r11, rax\n",
             "shr r11, 64 - {bytes_shift}\n",
-            "jnz 8f\n",
+            "jnz ", $no, "f\n",
             $write,
             "mov ecx, edi\n",
             "and ecx, 7\n",
             "shr eax, cl\n",
             "test al, ", $bytes, "\n",
-            "jz 4f\n",
-            "8:\n",
-        ))
+            "jz ", $yes, "\n",
+            $no, ":\n",
+        )
     };
-    (@all $compare:expr) => {
+}
+
+/// Takes an access at rdi that is settled by `4:`, or goes on behind `8:`. Wide accesses and ranges are looked at elsewhere.
+macro_rules! take_settled {
+    (Read 16) => { $crate::stub::take_settled!(@none) };
+    (Read 24) => { $crate::stub::take_settled!(@none) };
+    (Read 32) => { $crate::stub::take_settled!(@none) };
+    (Write 16) => { $crate::stub::take_settled!(@none) };
+    (Write 24) => { $crate::stub::take_settled!(@none) };
+    (Write 32) => { $crate::stub::take_settled!(@none) };
+    (Any 0) => { $crate::stub::take_settled!(@none) };
+    (@none) => {
+        "/* {page_shift} {cache} {cache_mask} {word_mask} {state_shift} {state_mask} {settled} {access} {epoch} {bytes_shift} {inline} */\n"
+    };
+    ($kind:ident $size:tt) => {
         concat!(
             // The location, as the inlined test finds it.
             "mov rax, rdi\n",
@@ -122,13 +140,19 @@ macro_rules! take_settled {
             "and ecx, {cache_mask}\n",
             "shl ecx, 4\n",
             "cmp rax, qword ptr fs:[r11 + rcx + {cache}]\n",
-            "jne 8f\n",
+            "jne 50f\n",
             "mov rcx, qword ptr fs:[r11 + rcx + {cache} + 8]\n",
             "lea eax, [rdi + rdi]\n",
             "and eax, {word_mask}\n",
-            "mov rcx, qword ptr [rcx + rax]\n",
+            "add rcx, rax\n",
+            "mov rax, qword ptr [rcx]\n",
+            // Two accesses, or none: to be recorded.
+            "test eax, {inline}\n",
+            "jnz 20f\n",
+            "test rax, rax\n",
+            "jz 20f\n",
             // The entry of its state.
-            "mov rax, rcx\n",
+            "mov rcx, rax\n",
             "shr rax, {state_shift}\n",
             "and eax, {state_mask}\n",
             "add rax, qword ptr fs:[r11 + {settled}]\n",
@@ -136,7 +160,93 @@ macro_rules! take_settled {
             "jne 8f\n",
             "mov rax, qword ptr [rax + {access}]\n",
             "xor rax, qword ptr fs:[r11 + {epoch}]\n",
-            $compare,
+            $crate::stub::is_recorded!($kind $size, "4f", "8"),
+        )
+    };
+}
+
+/// Finds a page that is not in the cache and puts it there, for an access at rdi whose page is rax, to be in the cache at rcx, and goes to `6:`; unless the access is
+/// redundant, which the inlined test could not tell. It begins at `50:`.
+macro_rules! find_page {
+    (Read 16) => { $crate::stub::find_page!(@none) };
+    (Read 24) => { $crate::stub::find_page!(@none) };
+    (Read 32) => { $crate::stub::find_page!(@none) };
+    (Write 16) => { $crate::stub::find_page!(@none) };
+    (Write 24) => { $crate::stub::find_page!(@none) };
+    (Write 32) => { $crate::stub::find_page!(@none) };
+    (Any 0) => { $crate::stub::find_page!(@none) };
+    (@none) => {
+        "/* {pages} {root} {fan_shift} */\n"
+    };
+    ($kind:ident $size:tt) => {
+        concat!(
+            "50:\n",
+            ".cfi_remember_state\n",
+            "cmp dword ptr fs:[r11 + {depth}], 0\n",
+            "jne 8b\n",
+            "mov dword ptr fs:[r11 + {depth}], 1\n",
+            "push rdx\n",
+            ".cfi_adjust_cfa_offset 8\n",
+            "mov rdx, qword ptr fs:[r11 + {pages}]\n",
+            "test rdx, rdx\n",
+            "jz 59f\n",
+            "mov r11, rax\n",
+            "shr r11, 2 * {fan_shift}\n",
+            "cmp r11, {root}\n",
+            "jae 59f\n",
+            "mov rdx, qword ptr [rdx + 8 * r11]\n",
+            "test rdx, rdx\n",
+            "jz 59f\n",
+            "mov r11d, eax\n",
+            "shr r11d, {fan_shift}\n",
+            "and r11d, (1 << {fan_shift}) - 1\n",
+            "mov rdx, qword ptr [rdx + 8 * r11]\n",
+            "test rdx, rdx\n",
+            "jz 59f\n",
+            "mov r11d, eax\n",
+            "and r11d, (1 << {fan_shift}) - 1\n",
+            "mov rdx, qword ptr [rdx + 8 * r11]\n",
+            "test rdx, rdx\n",
+            "jz 59f\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "mov qword ptr fs:[r11 + rcx + {cache} + 8], rdx\n",
+            "mov qword ptr fs:[r11 + rcx + {cache}], rax\n",
+            "lea ecx, [rdi + rdi]\n",
+            "and ecx, {word_mask}\n",
+            "add rdx, rcx\n",
+            "mov rax, qword ptr [rdx]\n",
+            "xor rax, qword ptr fs:[r11 + {epoch}]\n",
+            $crate::stub::is_recorded!($kind $size, "53f", "51"),
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "mov rax, qword ptr [rdx + 8]\n",
+            "xor rax, qword ptr fs:[r11 + {epoch}]\n",
+            $crate::stub::is_recorded!($kind $size, "53f", "52"),
+            ".cfi_remember_state\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "pop rdx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "mov dword ptr fs:[r11 + {depth}], 0\n",
+            "cmp dword ptr fs:[r11 + {pending}], 0\n",
+            "je 6b\n",
+            "jmp 8b\n",
+            ".cfi_restore_state\n",
+            "53:\n",
+            ".cfi_remember_state\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "pop rdx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "mov dword ptr fs:[r11 + {depth}], 0\n",
+            "cmp dword ptr fs:[r11 + {pending}], 0\n",
+            "je 4f\n",
+            "jmp 8b\n",
+            ".cfi_restore_state\n",
+            "59:\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "pop rdx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "mov dword ptr fs:[r11 + {depth}], 0\n",
+            "jmp 8b\n",
+            ".cfi_restore_state\n",
         )
     };
 }
@@ -159,6 +269,8 @@ macro_rules! stub {
             ".cfi_adjust_cfa_offset 8",
             "push rcx",
             ".cfi_adjust_cfa_offset 8",
+            // The program will access it next, and what is done until then waits for the shadow.
+            "prefetcht0 byte ptr [rdi]",
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
             "cmp qword ptr fs:[r11 + {streams}], 0",
             "jne 1f",
@@ -172,6 +284,8 @@ macro_rules! stub {
             ".cfi_adjust_cfa_offset -8",
             $($text,)*
             ".cfi_restore_state",
+            $crate::step::take_step!($kind $bytes),
+            $crate::stub::find_page!($kind $bytes),
             $crate::stub::take_foreseen!($sized),
             ".cfi_endproc",
             concat!(".size ", stringify!($slow), ", .-", stringify!($slow)),
@@ -181,7 +295,7 @@ macro_rules! stub {
             disturbed_at = const core::mem::offset_of!(abi::hot::Block, disturbed),
             set_shift = const engine::slimstate::StreamTable::SET_SHIFT,
             set_mask = const engine::slimstate::StreamTable::SET_MASK,
-            slot = const engine::slimstate::StreamTable::SLOT,
+            stream = const engine::slimstate::StreamTable::SLOT,
             place = const engine::slimstate::StreamTable::PLACE,
             context = const engine::slimstate::StreamTable::CONTEXT,
             disturbed = const engine::slimstate::StreamTable::DISTURBED,
@@ -203,6 +317,28 @@ macro_rules! stub {
             access = const engine::shadow::Settled::ACCESS,
             epoch = const core::mem::offset_of!(abi::hot::Block, epoch),
             bytes_shift = const engine::shadow::Asked::BYTES_SHIFT,
+            pages = const core::mem::offset_of!(abi::hot::Block, pages),
+            root = const engine::shadow::ROOT,
+            fan_shift = const engine::shadow::FAN_SHIFT,
+            inline = const engine::shadow::Cell::ACCESS,
+            pending = const core::mem::offset_of!(abi::hot::Block, pending),
+            mix = const $crate::table::MIX[0] as i64,
+            locks = const core::mem::offset_of!(abi::hot::Block, locks),
+            key_shift = const $crate::site::SiteCache::SHIFT,
+            sites_mask = const core::mem::offset_of!(abi::hot::Block, sites_mask),
+            sites = const core::mem::offset_of!(abi::hot::Block, sites),
+            slot = const core::mem::offset_of!(abi::hot::Block, slot),
+            known_slot = const $crate::site::SiteCache::SLOT,
+            number = const $crate::site::SiteCache::NUMBER,
+            site_shift = const engine::shadow::Cell::SITE_SHIFT,
+            write_bit = const engine::shadow::Cell::SITE_SHIFT - 1,
+            counts = const core::mem::offset_of!(abi::hot::Block, counts),
+            ordered = const core::mem::offset_of!(abi::hot::Block, ordered),
+            ordered_shift = const engine::shadow::ordered::ORDERED_SHIFT,
+            ordered_mask = const engine::shadow::ordered::ORDERED - 1,
+            slot_shift = const engine::shadow::Epoch::SLOT_SHIFT,
+            read_exclusive = const engine::shadow::RuleName::ReadExclusive as usize * 8,
+            write_exclusive = const engine::shadow::RuleName::WriteExclusive as usize * 8,
         );
     };
 }
@@ -260,10 +396,11 @@ macro_rules! range_stub {
     };
 }
 
-pub(crate) use {range_stub, stub, take_foreseen, take_settled, word_stub};
+pub(crate) use {find_page, is_recorded, range_stub, stub, take_foreseen, take_settled, word_stub};
 
 #[cfg(test)]
 mod tests {
+    use crate::site::SiteCache;
     use crate::tls;
     use core::sync::atomic::{AtomicUsize, Ordering};
     use engine::FastTrack;
@@ -429,6 +566,8 @@ mod tests {
         let mut others = [2, 3, 4].map(|tid| detector.fork(&mut me, Tid(tid), &mut |_| {}));
         let (base, words) = (5 << 40, 6);
         let own = tls::own();
+        // Nothing is recorded by the stubs themselves.
+        SiteCache::show(None, own);
         let mut said = [[0; 2]; 2];
         for _ in 0..60_000 {
             let addr = base + 8 * random(words);

@@ -79,10 +79,13 @@ impl<T: Copy> Append<T> {
     }
 }
 
+/// What [`mix`] makes of two words before it multiplies them.
+pub const MIX: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03];
+
 /// Well-mixed bits of two words (a 128-bit product, folded).
 #[inline(always)]
 pub fn mix(a: u64, b: u64) -> u64 {
-    let product = u128::from(a ^ 0x9E37_79B9_7F4A_7C15) * u128::from(b ^ 0xD1B5_4A32_D192_ED03);
+    let product = u128::from(a ^ MIX[0]) * u128::from(b ^ MIX[1]);
     (product as u64) ^ ((product >> 64) as u64)
 }
 

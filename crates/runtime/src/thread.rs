@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use engine::clock::Slot;
+use engine::shadow::ordered;
 use event::{Site, SyncId, Tid};
 
 use crate::analysis::{Analysis, Bracket, State};
@@ -12,6 +13,7 @@ use crate::detectors::Detector;
 use crate::options::Options;
 use crate::signal::Queue;
 use crate::site::{self, HeldLock, LockSetId, SiteCache, StackId};
+use crate::table::MIX;
 use crate::{records, registry, tls};
 
 /// The one runtime of the process.
@@ -131,6 +133,31 @@ impl Thread {
             .set_number(tls::context(), pc, self.held.set, slot, number);
     }
 
+    /// Shows the stubs the thread's tables, which stay. What changes is for [`Thread::show`].
+    pub fn show_tables(thread: Option<&Thread>, own: &tls::Block) {
+        SiteCache::show(thread.map(|thread| &thread.sites), own);
+        let counts = thread.and_then(|thread| thread.state.counts());
+        let counts = counts.map_or(core::ptr::null(), |counts| counts.as_ptr());
+        own.counts.store(counts.cast_mut(), Ordering::Relaxed);
+        ordered::clear(&own.ordered);
+        let pages = runtime().map_or(core::ptr::null(), |runtime| runtime.analysis.pages());
+        own.pages.store(pages.cast_mut(), Ordering::Relaxed);
+        own.slot.store(0, Ordering::Relaxed);
+    }
+
+    /// Tells the inlined checks and the stubs where the thread is, after any event of its.
+    #[inline]
+    pub fn show(&self, own: &tls::Block) {
+        self.state.show(own);
+        let slot = match self.ignore {
+            [0, 0] => self.state.recorded_in().map_or(0, site::slot_in_block),
+            _ => 0,
+        };
+        own.slot.store(slot, Ordering::Relaxed);
+        let locks = site::locks_in_key(self.held.set) ^ MIX[1];
+        own.locks.store(locks, Ordering::Relaxed);
+    }
+
     /// The stack alone, for locks and creations.
     #[inline]
     pub fn stack(&mut self, pc: usize) -> StackId {
@@ -182,7 +209,7 @@ pub fn with<R>(f: impl FnOnce(&mut Thread, &'static Runtime) -> R) -> Option<R> 
     }
     let result = current().map(|(thread, runtime)| {
         let result = f(thread, runtime);
-        thread.state.show(own);
+        thread.show(own);
         result
     });
     own.leave();

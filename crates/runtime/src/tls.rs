@@ -144,7 +144,9 @@ impl Block {
         self.0.thread.store(thread.cast(), Ordering::Relaxed);
         crate::streams::open(self, thread);
         // SAFETY: null or the thread's state, which is the caller's.
-        let settled = unsafe { thread.as_ref() }.and_then(|thread| thread.state.settled());
+        let thread = unsafe { thread.as_ref() };
+        Thread::show_tables(thread, self);
+        let settled = thread.and_then(|thread| thread.state.settled());
         let entries: *const Entries = settled.unwrap_or(&NOTHING);
         self.settled
             .store(entries.cast_mut().cast(), Ordering::Relaxed);

@@ -160,6 +160,18 @@ impl ThreadClock {
         (self.recording && !self.ended).then_some(self.slot)
     }
 
+    /// The same if something was recorded in the current epoch already: whoever records more need not tell.
+    #[inline]
+    pub fn recorded_in(&self) -> Option<Slot> {
+        self.numbering().filter(|_| self.used)
+    }
+
+    /// The last epoch that is over.
+    #[inline]
+    pub fn completed(&self) -> Time {
+        self.time
+    }
+
     /// As [`ThreadClock::stamp`], for a site whose number in [`ThreadClock::numbering`] is known already.
     #[inline]
     pub fn stamp_again(&mut self) -> Epoch {

@@ -42,7 +42,18 @@ impl Epoch {
     /// Epoch `time` of `slot`.
     pub const fn new(slot: Slot, time: Time) -> Epoch {
         debug_assert!(0 < time.0 && (time.0 as u64) < TIME);
-        Epoch((slot.0 as u64) << SLOT_SHIFT | time.0 as u64 | MASK | WRITE)
+        Epoch(Epoch::bits_of(slot, time) | MASK | WRITE)
+    }
+
+    /// The bits of a slot's epoch in a cell, at its end; …
+    pub const BITS: u32 = MASK_SHIFT;
+    /// … and where among them those of the slot begin.
+    pub const SLOT_SHIFT: u32 = SLOT_SHIFT;
+
+    /// These bits alone.
+    #[inline(always)]
+    pub(super) const fn bits_of(slot: Slot, time: Time) -> u64 {
+        (slot.0 as u64) << SLOT_SHIFT | time.0 as u64
     }
 
     /// The epoch of accesses of `slot` that are not recorded: equal to none that is, so that no access is taken for a repetition of it.
@@ -128,6 +139,11 @@ impl Owned {
 pub struct Cell(pub(super) u64);
 
 impl Cell {
+    /// Where in a cell the number of its site begins; the bit below is that of a write.
+    pub const SITE_SHIFT: u32 = SITE_SHIFT;
+    /// Bits of which an access has some, and no other value has any.
+    pub const ACCESS: u64 = TIME;
+
     pub(super) const EMPTY: Cell = Cell(0);
     pub(super) const LOCKED: Cell = Cell(1 << SLOT_SHIFT);
     pub(super) const SPLIT: Cell = Cell(4 << SLOT_SHIFT);
@@ -217,6 +233,12 @@ impl Cell {
     #[inline(always)]
     pub(super) const fn is_inline(self) -> bool {
         self.0 & TIME != 0 || self.0 == 0
+    }
+
+    /// Is it an access?
+    #[inline(always)]
+    pub(super) const fn is_access(self) -> bool {
+        self.0 & Self::ACCESS != 0
     }
 
     /// The slot that made the access.

@@ -11,7 +11,8 @@
 //! is what nearly all memory needs: the last write and the last read, or a write of each half. More (concurrent readers, more groups
 //! of bytes, atomic accesses) are in the [`Depot`]. Nothing is ever evicted.
 //!
-//! **Who may touch what.** Both cells are changed only by the thread that has swapped LOCKED into the first. Anybody may
+//! **Who may touch what.** Both cells are changed only by the thread that has swapped LOCKED into the first, or by a stub that exchanges two inline cells
+//! for two others with one instruction (`runtime::step`), which fails if the first is LOCKED: whoever holds the lock sees no change but his own. Anybody may
 //! load them at any time for the same-epoch test: a thread finds its own current epoch only in
 //! a cell that it stored itself, earlier in program order, and then the access it is about to make is
 //! redundant whatever has happened to the location since, see [`Location::is_redundant`]. Beside a state outside there is room for one such hint, left
@@ -133,6 +134,14 @@ impl Location {
     pub fn gives(&self, epoch: Epoch, asked: Asked) -> bool {
         Cell(self.cells[0].load(Ordering::Relaxed)).gives(epoch, asked)
             || Cell(self.cells[1].load(Ordering::Relaxed)).gives(epoch, asked)
+    }
+
+    /// Its cells as they are seen just now, each for itself.
+    #[inline(always)]
+    pub(super) fn seen(&self) -> [Cell; 2] {
+        self.cells
+            .each_ref()
+            .map(|cell| Cell(cell.load(Ordering::Relaxed)))
     }
 
     /// Was it never accessed since it was last cleared?

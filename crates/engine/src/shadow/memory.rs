@@ -83,6 +83,11 @@ impl Memory {
         &self.depot
     }
 
+    /// Where split pages are found, see [`Pages::root`].
+    pub fn split_root(&self) -> *const () {
+        self.split.root()
+    }
+
     /// The page of `addr`, if it is split.
     #[inline]
     pub fn page(&self, addr: Addr) -> Option<&Page<Location>> {

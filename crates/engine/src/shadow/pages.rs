@@ -20,8 +20,11 @@ use crate::boxed::boxed_with;
 use event::Addr;
 use once_cell::race::OnceBox;
 
-const ROOT: usize = 1 << 11;
-const FAN: usize = 1 << 12;
+/// Entries of the first level.
+pub const ROOT: usize = 1 << 11;
+/// Entries of the others, as a power of two.
+pub const FAN_SHIFT: u32 = 12;
+const FAN: usize = 1 << FAN_SHIFT;
 /// Words in a page.
 pub const PAGE_WORDS: usize = 512;
 /// Bytes in a page.
@@ -43,6 +46,9 @@ pub type Page<T> = [T; PAGE_WORDS];
 type Low<T> = [OnceBox<Page<T>>; FAN];
 type Middle<T> = [OnceBox<Low<T>>; FAN];
 
+// As the stubs have it.
+const _: () = assert!(size_of::<OnceBox<Page<u64>>>() == size_of::<*const u64>());
+
 /// A `T` for each aligned word of 8 bytes, `T::default()` until somebody changes it through `&T`.
 pub struct Pages<T> {
     root: Box<[OnceBox<Middle<T>>; ROOT]>,
@@ -59,6 +65,11 @@ impl<T: Blank> Pages<T> {
     pub fn page(&self, addr: Addr) -> Option<&Page<T>> {
         let (root, middle, low) = split(addr);
         self.root.get(root)?.get()?[middle].get()?[low].get()
+    }
+
+    /// The first level, for stubs: each entry of a level is the address of the next, or null. It stays where it is.
+    pub fn root(&self) -> *const () {
+        self.root.as_ptr().cast()
     }
 
     /// The page of `addr`, touched; none beyond the address space.

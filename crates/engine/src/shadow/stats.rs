@@ -1,7 +1,12 @@
 //! How often each rule fired.
 
+use alloc::boxed::Box;
+// Not loom's: nobody but the thread itself adds to it.
+use core::sync::atomic::{AtomicU64, Ordering};
+
 use event::AccessKind;
 
+use crate::boxed::boxed_with;
 use crate::detector::Counters;
 
 macro_rules! rules {
@@ -65,39 +70,44 @@ impl RuleName {
     }
 }
 
-/// One count for each rule. Belongs to a thread.
-#[derive(Clone, Debug)]
-pub struct Counts([u64; NAMES.len()]);
+/// One count for each rule. Belongs to a thread, whose stubs add to it too while it is not in the engine.
+#[derive(Debug)]
+pub struct Counts(Box<[AtomicU64; NAMES.len()]>);
 
 impl Default for Counts {
     fn default() -> Counts {
-        Counts([0; NAMES.len()])
+        Counts(boxed_with(|| AtomicU64::new(0)))
     }
 }
 
 impl Counts {
+    /// The counts, by [`RuleName`]. They stay where they are.
+    pub fn entries(&self) -> &[AtomicU64] {
+        &self.0[..]
+    }
+
     /// The rule fired once more.
     #[inline]
     pub fn add(&mut self, rule: RuleName) {
-        self.0[rule as usize] += 1;
+        self.add_many(rule, 1);
     }
 
     /// The rule fired so many times more.
     #[inline]
     pub fn add_many(&mut self, rule: RuleName, times: u64) {
-        self.0[rule as usize] += times;
+        *self.0[rule as usize].get_mut() += times;
     }
 
     /// How often it did.
     pub fn get(&self, rule: RuleName) -> u64 {
-        self.0[rule as usize]
+        self.0[rule as usize].load(Ordering::Relaxed)
     }
 }
 
 impl Counters for Counts {
     fn each(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        for (name, &count) in NAMES.iter().zip(&self.0) {
-            f(name, count);
+        for (name, count) in NAMES.iter().zip(self.entries()) {
+            f(name, count.load(Ordering::Relaxed));
         }
     }
 }
