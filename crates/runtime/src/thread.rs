@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use engine::clock::Slot;
-use engine::shadow::ordered;
+use engine::shadow::{Epoch, ordered};
 use event::{Site, SyncId, Tid};
 
 use crate::analysis::{Analysis, Bracket, State};
@@ -133,8 +133,11 @@ impl Thread {
             .set_number(tls::context(), pc, self.held.set, slot, number);
     }
 
-    /// Shows the stubs the thread's tables, which stay. What changes is for [`Thread::show`].
+    /// Shows the stubs the thread's tables, which stay. What changes is for [`Thread::show`]; an epoch has to be there before the first page can be
+    /// found.
     pub fn show_tables(thread: Option<&Thread>, own: &tls::Block) {
+        let epoch = thread.map_or(Epoch::NEVER.bits(), |thread| thread.state.epoch());
+        own.epoch.store(epoch, Ordering::Relaxed);
         SiteCache::show(thread.map(|thread| &thread.sites), own);
         let counts = thread.and_then(|thread| thread.state.counts());
         let counts = counts.map_or(core::ptr::null(), |counts| counts.as_ptr());

@@ -123,10 +123,9 @@ fn up_to_date(executable: &Path, program: &Program, places: &Places, tool: Tool)
         return false;
     };
     let mut inputs = vec![program.source.clone()];
-    for folder in [places.support(), places.bin.clone()] {
-        if folder == places.bin && tool != Tool::Footrace {
-            continue;
-        }
+    let of_tool = [places.bin.clone(), places.bin.with_file_name("lib")];
+    let of_tool = of_tool.into_iter().filter(|_| tool == Tool::Footrace);
+    for folder in of_tool.chain([places.support()]) {
         inputs.extend(
             std::fs::read_dir(folder)
                 .into_iter()
