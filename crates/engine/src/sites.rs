@@ -11,7 +11,6 @@ use event::Site;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-const WAYS: usize = 256;
 const NONE: u32 = u32::MAX;
 
 /// The bytes of `mask` were accessed at the site numbered `over`, all others at `under`, which may be a composite itself.
@@ -75,23 +74,28 @@ impl Composite {
 pub(crate) trait Numbered: Copy + Eq + Hash {
     /// Equal to none that is ever numbered.
     const NOTHING: Self;
+    /// How many of the last ones are kept at hand: a power of two.
+    const WAYS: usize;
     /// Where to look first.
     fn way(self) -> usize;
 }
 
 impl Numbered for Site {
     const NOTHING: Site = Site(u32::MAX);
+    const WAYS: usize = 256;
     #[inline(always)]
     fn way(self) -> usize {
-        self.0 as usize % WAYS
+        self.0 as usize % Self::WAYS
     }
 }
 
 impl Numbered for Composite {
     const NOTHING: Composite = Composite(0);
+    /// A loop over bytes that is unrolled makes many of them, for each alignment.
+    const WAYS: usize = 1024;
     #[inline(always)]
     fn way(self) -> usize {
-        (self.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % WAYS
+        (self.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as usize % Self::WAYS
     }
 }
 
@@ -106,7 +110,7 @@ pub(crate) struct Numbers<K> {
 impl<K: Numbered> Numbers<K> {
     pub(crate) fn new() -> Numbers<K> {
         Numbers {
-            recent: alloc::vec![(K::NOTHING, NONE); WAYS].into(),
+            recent: alloc::vec![(K::NOTHING, NONE); K::WAYS].into(),
             all: HashMap::with_hasher(FxBuildHasher),
         }
     }

@@ -199,7 +199,11 @@ impl ThreadClock {
     #[cold]
     fn compose_anew(&mut self, slots: &Slots, asked: Composite) -> Option<u32> {
         let (under, over, mask) = (asked.under(), asked.over(), asked.mask());
-        let number = self.compose_within(slots, under, over, mask, 0)?;
+        let number = if self.is_in(slots, under, over) {
+            self.compose_within(slots, under, over, mask, 0)?
+        } else {
+            self.name_composite(slots, asked)?
+        };
         debug_assert!((0..8).filter(|byte| mask >> byte & 1 != 0).all(|byte| {
             slots.number(self.slot, number, byte) == slots.number(self.slot, over, byte)
         }));
@@ -207,8 +211,21 @@ impl ThreadClock {
         Some(number)
     }
 
-    /// The composite has a level for each site. So the bytes of `mask` go to the level of their site, and are taken from those above it; if the
-    /// site has none, it gets the lowest.
+    /// Has a composite a level for the site numbered `over`?
+    fn is_in(&self, slots: &Slots, number: u32, over: u32) -> bool {
+        let mut number = number;
+        for _ in 0..LEVELS {
+            match slots.composite(self.slot, number) {
+                Some(composite) if composite.over() == over => return true,
+                Some(composite) => number = composite.under(),
+                None => break,
+            }
+        }
+        number == over
+    }
+
+    /// A composite has a level for each site, in the order in which they came. So the bytes of `mask` go to the level of their site, and are taken from those
+    /// above it.
     fn compose_within(
         &mut self,
         slots: &Slots,
