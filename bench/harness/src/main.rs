@@ -193,7 +193,6 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         valgrind_limit: Duration::from_secs(arguments.valgrind_limit),
         budget: Duration::try_from_secs_f64(arguments.minutes * 60.0)
             .map_err(|e| format!("--minutes {}: {e}", arguments.minutes))?,
-        explicit: !arguments.detectors.is_empty(),
         facts: !arguments.quick && !arguments.no_counters,
         scaling: !arguments.quick && !arguments.no_scaling,
     };

@@ -25,8 +25,6 @@ pub(crate) struct Settings {
     pub(crate) valgrind_limit: Duration,
     /// For everything.
     pub(crate) budget: Duration,
-    /// The detectors were named, not the default.
-    pub(crate) explicit: bool,
     /// Count accesses, checks and shadow locations in runs of their own?
     pub(crate) facts: bool,
     pub(crate) scaling: bool,
@@ -100,29 +98,13 @@ impl Session {
             .collect()
     }
 
-    /// Links of real programs take long: without being asked for, only the columns that a user chooses from.
-    fn wants(&self, program: usize, column: &Column) -> bool {
-        let real = self
-            .programs
-            .get(program)
-            .is_some_and(|p| p.group() == Group::Real);
-        let priced = match column {
-            Column::Null => true,
-            Column::Detector(name) => {
-                !self.settings.explicit && (name == "redcard" || name == "slimcard")
-            }
-            _ => false,
-        };
-        !(real && priced)
-    }
-
     /// A counting build is only of use to the detectors.
     fn counts(&self, program: usize, column: &Column) -> bool {
         let real = self
             .programs
             .get(program)
             .is_some_and(|p| p.group() == Group::Real);
-        self.settings.facts && column.ours() && !real && self.wants(program, column)
+        self.settings.facts && column.ours() && !real
     }
 
     /// Checks and accesses are counted by the program, the same for all detectors that share it: those without array shadows leave it to
@@ -176,14 +158,7 @@ impl Session {
     pub(crate) fn build(&mut self) {
         self.expect();
         let mut wanted: BTreeSet<Which> = BTreeSet::new();
-        for (p, c, column) in self.cells() {
-            if !self.wants(p, &column) {
-                if let Some(cell) = self.table.cell_mut(p, c) {
-                    cell.skipped =
-                        Some("not measured, to save builds; --detectors names others".to_string());
-                }
-                continue;
-            }
+        for (p, _, column) in self.cells() {
             wanted.insert((p, column.kind(), Variant::Clean));
             let seeded = self.programs.get(p).is_some_and(Program::seeded);
             if seeded && (column.ours() || column.peer()) {
