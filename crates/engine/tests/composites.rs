@@ -148,7 +148,7 @@ fn orders_need_no_numbers() {
     for word in 0..5000u64 {
         for i in 0..8 {
             let byte = (i * (word % 4 * 2 + 1) + word / 8) % 8;
-            let site = 10 + (word * 0x9E37_79B9 >> (3 + byte) & 1) as u32;
+            let site = 10 + ((word * 0x9E37_79B9) >> (3 + byte) & 1) as u32;
             let mut at = access(AccessKind::Write, byte, 1, site);
             at.addr.0 += 8 * word;
             detector.access(&mut main, at, none);
