@@ -9,7 +9,7 @@ use event::{AccessKind, Addr, Event, Op};
 use oracle::{Checker, Malformed, Outcome};
 use std::fmt;
 use std::io::BufRead;
-use trace::{Error, Location, Names, Namespace, Reader};
+use trace::{BLANK, Error, Location, Names, Namespace, Reader};
 
 /// Why there is no whole result.
 #[derive(Debug)]
@@ -124,6 +124,7 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
         let mut findings = Findings::default();
         let mut events = 0;
         let mut accesses = 0;
+        let mut event = BLANK;
         let end = 'trace: loop {
             // Nearly all events of a long trace.
             while let Some(plain) = reader.next_plain() {
@@ -148,11 +149,11 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
                     findings.add(race, at)
                 });
             }
-            let event = match reader.next_event() {
-                Ok(Some(event)) => event,
-                Ok(None) => break Ok(()),
+            match reader.read_event(&mut event) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
                 Err(e) => break Err(e),
-            };
+            }
             match checker.step(&event) {
                 Ok(Outcome::Plain) if marks || !is_mark(&event) => {
                     let at = reader.position();

@@ -24,6 +24,7 @@ impl<T: Default> Grow<T> {
     }
 
     /// Entry `index`, its chunk allocated if this is the first use.
+    #[inline]
     pub fn get(&self, index: u32) -> &T {
         self.get_in(index, defaults)
     }
@@ -65,6 +66,7 @@ const fn chunk_len(chunk: usize) -> usize {
     }
 }
 
+#[inline]
 const fn place(index: u32) -> (usize, usize) {
     let index = index as usize;
     if index < FIRST {

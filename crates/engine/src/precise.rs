@@ -577,14 +577,13 @@ impl<R: Rule> Shadow<R> {
             {
                 continue;
             }
-            let bytes = Elements {
-                base: span.addr,
-                elem: 1,
-                lo: 0,
-                hi: span.len,
-                stride: 1,
+            let page = self.memory.page(span.addr);
+            let Some(page) = page.or_else(|| self.memory.split(span.addr)) else {
+                continue;
             };
-            self.settle_words(bytes, &history);
+            for (word, mask) in span.words() {
+                page[word].absorb(self.depot(), &history, mask);
+            }
         }
     }
 

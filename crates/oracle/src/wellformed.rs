@@ -272,12 +272,12 @@ impl Checker {
                 within(addr, u64::from(size)).map(|()| Outcome::Plain)
             }
             Op::Range { elements, .. } => elements_fit(elements).map(|()| Outcome::Plain),
-            _ => self.try_rare(event.thread, event.op),
+            _ => self.try_rare(event.thread, &event.op),
         }
     }
 
-    fn try_rare(&mut self, me: Tid, op: Op) -> Result<Outcome, What> {
-        match op {
+    fn try_rare(&mut self, me: Tid, op: &Op) -> Result<Outcome, What> {
+        match *op {
             Op::Alloc { addr, elem, len } => self.alloc(addr, elem, len)?,
             Op::Free { addr } => {
                 self.blocks.remove(&addr).ok_or(What::NotABlock(addr))?;
@@ -321,7 +321,7 @@ impl Checker {
                 self.thread(child).life = Life::Joined;
             }
             Op::SampleBegin | Op::SampleEnd => {
-                let begin = op == Op::SampleBegin;
+                let begin = *op == Op::SampleBegin;
                 if self.sampling == begin {
                     return Err(if begin {
                         What::SamplingAlready

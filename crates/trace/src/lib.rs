@@ -19,4 +19,4 @@ pub mod text;
 
 pub use error::{Error, Place};
 pub use names::{Array, Location, Names, Namespace};
-pub use reader::{Format, Reader, Writer, buffered, copy};
+pub use reader::{BLANK, Format, Reader, Writer, buffered, copy};

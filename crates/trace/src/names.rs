@@ -21,6 +21,8 @@ pub(crate) const ARRAYS: u64 = 1 << 41;
 const ARRAYS_END: u64 = 1 << 46;
 /// Bytes of a named scalar, and of an element unless said otherwise.
 pub(crate) const WORD: u8 = 8;
+/// Named arrays begin at multiples of this many bytes, as blocks from `malloc` do.
+const APART: u64 = 16;
 /// The longest array that can be named: its shadow still fits into a machine.
 pub(crate) const MAX_LEN: u64 = 1 << 28;
 
@@ -269,7 +271,7 @@ impl Names {
         }
         let bytes = u64::from(elem).saturating_mul(len);
         // Even an empty array has a first byte of its own.
-        let room = bytes.max(1).checked_next_multiple_of(8).unwrap_or(bytes);
+        let room = bytes.max(1).checked_next_multiple_of(APART).unwrap_or(bytes);
         let capacity = match self.arrays[index] {
             Some(old) if old.base == base => old.capacity.max(room),
             _ => room,

@@ -4,7 +4,7 @@ use crate::binary::{BinaryReader, BinaryWriter, MAGIC, Plain};
 use crate::error::{Error, Place};
 use crate::names::Names;
 use crate::text::{TextReader, TextWriter};
-use event::Event;
+use event::{Event, Op, Site, Tid};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -17,6 +17,13 @@ pub enum Format {
     /// Blocks of bytes.
     Binary,
 }
+
+/// An event to be read into: [`Reader::read_event`].
+pub const BLANK: Event = Event {
+    thread: Tid(0),
+    op: Op::Begin,
+    site: Site(0),
+};
 
 /// Reads a trace of either form.
 #[derive(Debug)]
@@ -57,9 +64,19 @@ impl<R: BufRead> Reader<R> {
     /// The next event; `None` at the end.
     #[inline]
     pub fn next_event(&mut self) -> Result<Option<Event>, Error> {
+        let mut event = BLANK;
+        Ok(self.read_event(&mut event)?.then_some(event))
+    }
+
+    /// Reads the next event into `event`; false at the end, or at an error, and `event` is of no use then.
+    #[inline]
+    pub fn read_event(&mut self, event: &mut Event) -> Result<bool, Error> {
         match self {
-            Reader::Text(reader) => reader.next_event(),
-            Reader::Binary(reader) => reader.next_event(),
+            Reader::Text(reader) => {
+                let next = reader.next_event()?;
+                Ok(next.map(|next| *event = next).is_some())
+            }
+            Reader::Binary(reader) => reader.read_event(event),
         }
     }
 

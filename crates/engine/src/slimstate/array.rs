@@ -255,12 +255,16 @@ impl<P: Partition> Array<P> {
         end <= self.singles_end.load(Acquire)
     }
 
-    /// Does the byte-exact shadow have all of the page of `addr`, now and as long as the block lives?
-    pub(super) fn is_plain_page(&self, addr: u64) -> bool {
+    /// The bytes on the page of `addr` that the byte-exact shadow has, now and as long as the block lives. None if `addr` is not
+    /// among them.
+    pub(super) fn plain_around(&self, addr: u64) -> Option<Range<u64>> {
+        if self.flags() != SINGLES {
+            return None;
+        }
         let page = addr & !4095;
-        self.flags() == SINGLES
-            && self.start.load(Relaxed) <= page
-            && self.is_single(page.saturating_add(4096))
+        let from = self.start.load(Relaxed).max(page);
+        let to = self.singles_end.load(Acquire).min(page.saturating_add(4096));
+        (from..to).contains(&addr).then_some(from..to)
     }
 
     /// A block takes the entry. Nobody else knows it yet.

@@ -37,7 +37,7 @@ pub(super) struct Arrays<P> {
     directory: Directory,
     /// Entries ever used; entry 0 is none.
     used: AtomicU32,
-    /// Changes whenever plain memory becomes an array.
+    /// Changes whenever plain memory becomes an array, and when an array's memory is given to another block.
     version: AtomicU32,
     /// Changes whenever an array that threads have footprints of gets a flag.
     pub(super) disturbances: AtomicU32,
@@ -58,8 +58,8 @@ impl<P> core::fmt::Debug for Arrays<P> {
 /// Who has the shadow of the memory at an address.
 #[derive(Clone, Debug)]
 pub(super) enum Owner {
-    /// No array, up to this address at least.
-    Plain(u64),
+    /// No array in these bytes around it.
+    Plain(Range<u64>),
     /// An array, with its bytes, up to this address at least.
     Array(ArrayId, Range<u64>, u64),
 }
@@ -83,7 +83,7 @@ impl<P: Partition> Arrays<P> {
         self.entries.get(id.get())
     }
 
-    /// A number that changes whenever plain memory becomes an array.
+    /// A number that changes whenever plain memory, or single elements of an array, may be so no more.
     #[inline]
     pub(super) fn version(&self) -> u32 {
         self.version.load(Acquire)
@@ -101,12 +101,13 @@ impl<P: Partition> Arrays<P> {
         self.directory.is_plain(addr)
     }
 
-    /// Whose shadow is it?
-    pub(super) fn owner(&self, addr: u64) -> Owner {
+    /// Whose shadow is it? What lies behind `last` is not asked for.
+    pub(super) fn owner(&self, addr: u64, last: u64) -> Owner {
         let next = (addr | (GRANULE - 1)).saturating_add(1);
-        match self.directory.look(Addr(addr)) {
-            Found::PlainPage => Owner::Plain((addr | 4095).saturating_add(1)),
-            Found::Plain => Owner::Plain(next),
+        let (found, run_end) = self.directory.run(Addr(addr), last);
+        match found {
+            Found::PlainPage => Owner::Plain(addr & !4095..run_end),
+            Found::Plain => Owner::Plain(addr & !(GRANULE - 1)..run_end),
             Found::Array(id, _) => {
                 let array = self.get(id);
                 let bytes = array.bytes();
@@ -120,9 +121,9 @@ impl<P: Partition> Arrays<P> {
                     };
                     Owner::Array(id, bytes, end)
                 } else if addr < bytes.start {
-                    Owner::Plain(next.min(bytes.start))
+                    Owner::Plain(addr..next.min(bytes.start))
                 } else {
-                    Owner::Plain(next)
+                    Owner::Plain(addr..next)
                 }
             }
         }
@@ -263,6 +264,10 @@ impl<P: Partition> Arrays<P> {
                 }
             }
         }
+        if !old.is_empty() {
+            // Their single elements are no longer where threads may remember them.
+            self.version.fetch_add(1, AcqRel);
+        }
         let len = bytes.end.saturating_sub(bytes.start);
         ground.memory.clear(ground.order, Addr(bytes.start), len);
         let mut neighbour = false;
@@ -280,7 +285,10 @@ impl<P: Partition> Arrays<P> {
                     .begin(bytes.clone(), shift, site, &self.disturbances);
                 let mut lost = Vec::new();
                 self.directory
-                    .set(&bytes, id, &mut |id, granules| lost.push((id, granules)));
+                    .set(&bytes, id, &mut |id, granules| match lost.last_mut() {
+                        Some((last, sum)) if *last == id => *sum += granules,
+                        _ => lost.push((id, granules)),
+                    });
                 self.version.fetch_add(1, AcqRel);
                 for (id, granules) in lost {
                     self.lose(id, granules, depot);

@@ -1,7 +1,7 @@
 //! Commit buffers: the footprints of one thread that are still to be committed.
 //!
 //! At most [`Buffer::CAPACITY`] arrays, as in the paper. Beside them, a small cache from pages to what was last found
-//! there, so that a loop finds its array with one comparison.
+//! there, so that a loop finds its array with one comparison; and the memory without arrays that was found last, however many pages it has.
 
 use super::array::ArrayId;
 use super::footprint::Footprint;
@@ -50,11 +50,27 @@ impl<F> Entry<F> {
 /// What was last found on a page.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    page: u64,
+    /// Where it was found: so many bytes from here on.
+    from: u64,
+    len: u64,
     /// Number of an entry, or `PLAIN`.
     entry: u32,
     /// Of the buffer for an entry; of the arrays for plain memory.
     version: u32,
+}
+
+impl Seen {
+    const NOTHING: Seen = Seen {
+        from: 0,
+        len: 0,
+        entry: PLAIN,
+        version: 0,
+    };
+
+    #[inline(always)]
+    const fn has(&self, addr: u64) -> bool {
+        addr.wrapping_sub(self.from) < self.len
+    }
 }
 
 const PLAIN: u32 = u32::MAX;
@@ -79,7 +95,10 @@ pub(super) struct Buffer<F> {
     entries: Vec<Entry<F>>,
     /// From an array's number, hashed, to its entry. Allocated at the first use; its length is a power of two.
     index: Vec<u16>,
+    /// By page.
     seen: Box<[Seen; SEEN]>,
+    /// The plain memory that was seen last.
+    plain: Seen,
     version: u32,
 }
 
@@ -91,11 +110,8 @@ impl<F: Footprint> Buffer<F> {
         Buffer {
             entries: Vec::new(),
             index: Vec::new(),
-            seen: boxed_with(|| Seen {
-                page: u64::MAX,
-                entry: 0,
-                version: 0,
-            }),
+            seen: boxed_with(|| Seen::NOTHING),
+            plain: Seen::NOTHING,
             version: 1,
         }
     }
@@ -114,12 +130,14 @@ impl<F: Footprint> Buffer<F> {
         self.entries.len()
     }
 
-    /// What was found last on the page of `addr`, if that is still so. `arrays` is the version of the arrays.
+    /// What was found last at `addr`, if that is still so. `arrays` is the version of the arrays.
     #[inline]
     pub(super) fn recall(&self, addr: u64, arrays: u32) -> Cached {
-        let page = addr / 4096;
-        let seen = &self.seen[page as usize % SEEN];
-        if seen.page != page {
+        if self.plain.has(addr) && self.plain.version == arrays {
+            return Cached::Plain;
+        }
+        let seen = &self.seen[(addr / 4096) as usize % SEEN];
+        if !seen.has(addr) {
             Cached::Unknown
         } else if seen.entry == PLAIN && seen.version == arrays {
             Cached::Plain
@@ -130,21 +148,36 @@ impl<F: Footprint> Buffer<F> {
         }
     }
 
-    /// The page of `addr` has no array.
-    pub(super) fn saw_plain(&mut self, addr: u64, arrays: u32) {
-        let page = addr / 4096;
-        self.seen[page as usize % SEEN] = Seen {
-            page,
+    /// These bytes of a page are in no array. Only whole words of them are remembered.
+    pub(super) fn saw_plain(&mut self, bytes: Range<u64>, arrays: u32) {
+        let (from, to) = (bytes.start.next_multiple_of(8), bytes.end & !7);
+        if from >= to {
+            return;
+        }
+        let seen = Seen {
+            from,
+            len: to - from,
             entry: PLAIN,
             version: arrays,
         };
+        if seen.len == 4096 {
+            // Of a page with an array, the array is what loops ask for.
+            self.seen[(from / 4096) as usize % SEEN] = seen;
+        }
+        let last = self.plain.from..self.plain.from + self.plain.len;
+        if self.plain.version == arrays && from <= last.end && last.start <= to {
+            self.plain.from = from.min(last.start);
+            self.plain.len = to.max(last.end) - self.plain.from;
+        } else {
+            self.plain = seen;
+        }
     }
 
     /// `addr` belongs to the array of that entry.
     pub(super) fn saw(&mut self, addr: u64, number: usize) {
-        let page = addr / 4096;
-        self.seen[page as usize % SEEN] = Seen {
-            page,
+        self.seen[(addr / 4096) as usize % SEEN] = Seen {
+            from: addr & !4095,
+            len: 4096,
             entry: number as u32,
             version: self.version,
         };
@@ -220,7 +253,7 @@ impl<F: Footprint> Buffer<F> {
         self.version = self.version.wrapping_add(1);
         if self.version == 0 {
             for seen in self.seen.iter_mut() {
-                seen.page = u64::MAX;
+                *seen = Seen::NOTHING;
             }
         }
     }

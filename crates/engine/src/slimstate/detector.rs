@@ -246,19 +246,18 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         let mut at = bytes.start;
         while at < bytes.end {
             let version = self.arrays.version();
-            match self.arrays.owner(at) {
-                Owner::Plain(end) => {
-                    let end = end.min(bytes.end);
-                    if self.arrays.is_plain(Addr(at)) {
-                        thread.buffer.saw_plain(at, version);
-                    }
+            match self.arrays.owner(at, bytes.end - 1) {
+                Owner::Plain(plain) => {
+                    let end = plain.end.min(bytes.end);
+                    thread.buffer.saw_plain(plain, version);
                     self.touch_plain(thread, at..end, manner, site, races);
                     at = end;
                 }
                 Owner::Array(id, all, end) => {
                     let end = end.min(bytes.end);
-                    if self.arrays.get(id).is_plain_page(at) {
-                        thread.buffer.saw_plain(at, version);
+                    if let Some(plain) = self.arrays.get(id).plain_around(at) {
+                        let end = end.min(plain.end);
+                        thread.buffer.saw_plain(plain, version);
                         self.touch_plain(thread, at..end, manner, site, races);
                         thread.tally.at_once += 1;
                         at = end;
@@ -277,8 +276,8 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     fn is_single(&self, bytes: Range<u64>) -> bool {
         let mut at = bytes.start;
         while at < bytes.end {
-            at = match self.arrays.owner(at) {
-                Owner::Plain(end) => end,
+            at = match self.arrays.owner(at, bytes.end - 1) {
+                Owner::Plain(plain) => plain.end,
                 Owner::Array(id, _, end) => {
                     let array = self.arrays.get(id);
                     if array.flags() != SINGLES || !array.is_single(end.min(bytes.end)) {
@@ -303,6 +302,16 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
         let span = (Addr(bytes.start), bytes.end - bytes.start);
         let (order, base) = (&self.order, &mut thread.base);
+        let (addr, size) = span;
+        if !manner.atomic && addr.0 % 8 + size <= 8 {
+            let access = Access {
+                kind: manner.kind,
+                addr,
+                size: size as u32,
+                site,
+            };
+            return self.memory.access(order, base, access, races);
+        }
         if manner.atomic {
             self.memory
                 .atomic_bytes(order, base, manner.kind, span, site, races);
@@ -385,6 +394,18 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         self.touch_array(thread, id, range, manner, site, races)
     }
 
+    /// A plain access whose place is known by its line only.
+    #[inline(never)]
+    fn access_line(&self, thread: &mut SlimThread<F>, access: Access, races: Sink<'_>) {
+        // A line goes through several arrays, each a place of its own.
+        let line = u64::from(access.site.0) << 1 | access.kind as u64;
+        let near = (access.addr.0 / LINE_REACH).wrapping_mul(37);
+        let key = PlaceKey::new(line.wrapping_add(near) << 3 | 1, line + 1);
+        if !self.take(thread, key, access.addr, u64::from(access.size)) {
+            self.access_at(thread, key, access, races);
+        }
+    }
+
     /// `bytes` are fresh: an array if `shift` is given, else plain memory.
     fn begin(
         &self,
@@ -417,6 +438,9 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 }
+
+/// Accesses of one line that are farther apart are taken for accesses to different arrays.
+const LINE_REACH: u64 = 2048;
 
 /// Can the operation change what its thread knows, or what others know of it?
 const fn synchronises(op: AtomicOp) -> bool {
@@ -456,13 +480,20 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             .join(&mut thread.base.clock, &mut child.base.clock);
     }
 
-    #[inline]
+    #[inline(always)]
     fn access(&self, thread: &mut Self::Thread, access: Access, races: Sink<'_>) {
-        let place = u64::from(access.site.0) << 4 | (access.kind as u64) << 3 | 1;
-        let key = PlaceKey::new(place, 0);
-        if !self.take(thread, key, access.addr, u64::from(access.size)) {
-            self.access_at(thread, key, access, races);
+        if access.addr.0 % 8 + u64::from(access.size) <= 8
+            && thread
+                .buffer
+                .recall(access.addr.0, self.arrays.version())
+                == Cached::Plain
+        {
+            let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+            return self
+                .memory
+                .access(&self.order, &mut thread.base, access, races);
         }
+        self.access_line(thread, access, races);
     }
 
     fn range(
@@ -493,7 +524,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
                 .range(&self.order, base, kind, elements, site, races);
         }
         // One footprint, if the array has such elements; else one by one.
-        if let Owner::Array(id, all, to) = self.arrays.owner(first)
+        if let Owner::Array(id, all, to) = self.arrays.owner(first, first)
             && end <= to
             && let Some(number) = self.entry(thread, id, first, races)
             && thread.buffer.entry(number).shift == elements.elem.trailing_zeros() as u8
@@ -545,7 +576,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
     fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>) {
         thread.base.clock.renewed_memory();
         let bytes = addr.0..addr.0.saturating_add(bytes);
-        let whole = match self.arrays.owner(addr.0) {
+        let whole = match self.arrays.owner(addr.0, addr.0) {
             Owner::Array(id, all, end) if all == bytes && end == all.end => Some(id),
             _ => None,
         };

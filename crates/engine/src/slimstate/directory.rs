@@ -66,6 +66,7 @@ fn boxes<T>(len: usize) -> Vec<OnceBox<T>> {
 }
 
 /// Where the tables have a page: in `top`, in a high table, in a low one and in a leaf.
+#[inline]
 fn places(page: u64) -> (usize, usize, usize, usize) {
     let [high, low] = [18, 9].map(|shift| (page >> shift) as usize % FAN);
     ((page >> 27) as usize, high, low, page as usize % FAN)
@@ -152,6 +153,7 @@ impl Directory {
         &table[low].get_or_init(|| Box::new(zeroes(FAN)))[leaf]
     }
 
+    #[inline]
     fn granules(&self, number: u32) -> &[AtomicU32] {
         let mixed = self.mixed.get(number & !MIXED);
         mixed.granules.get_or_init(|| Box::new(zeroes(GRANULES)))
@@ -169,26 +171,42 @@ impl Directory {
     /// What is at `addr`.
     #[inline]
     pub(super) fn look(&self, addr: Addr) -> Found {
+        self.run(addr, addr.0).0
+    }
+
+    /// What is at `addr`, and up to which address on its page; what lies behind `last` need not be looked at.
+    #[inline]
+    pub(super) fn run(&self, addr: Addr, last: u64) -> (Found, u64) {
+        let page_end = (addr.0 | (PAGE - 1)).saturating_add(1);
         let Some(leaf) = self.leaf(addr.0 / PAGE) else {
-            return Found::PlainPage;
+            return (Found::PlainPage, page_end);
         };
         let mut entry = leaf.load(Acquire);
         loop {
             if entry & (MIXED | FEW) == 0 {
-                return ArrayId::new(entry).map_or(Found::PlainPage, |id| Found::Array(id, true));
+                let found = ArrayId::new(entry);
+                let found = found.map_or(Found::PlainPage, |id| Found::Array(id, true));
+                return (found, page_end);
             }
             let granule = (addr.0 % PAGE / GRANULE) as usize;
-            let owner = if entry & FEW != 0 {
+            let run = if entry & FEW != 0 {
                 self.few.get(entry & !FEW).find(granule as u8)
             } else {
-                Some(self.granules(entry)[granule].load(Acquire))
+                let last = (last.clamp(addr.0, addr.0 | (PAGE - 1)) % PAGE / GRANULE) as usize;
+                let granules = &self.granules(entry)[granule..=last];
+                let owner = granules[0].load(Acquire);
+                let same = |granule: &&AtomicU32| granule.load(Acquire) == owner;
+                let more = granules[1..].iter().take_while(same).count();
+                Some((owner, granule + 1 + more))
             };
             // The table may have been given up in between, and serve another page now.
             let again = leaf.load(Acquire);
-            if let Some(owner) = owner
+            if let Some((owner, end)) = run
                 && again == entry
             {
-                return ArrayId::new(owner).map_or(Found::Plain, |id| Found::Array(id, false));
+                let found = ArrayId::new(owner);
+                let found = found.map_or(Found::Plain, |id| Found::Array(id, false));
+                return (found, (addr.0 & !(PAGE - 1)) + end as u64 * GRANULE);
             }
             entry = again;
         }
@@ -362,22 +380,14 @@ impl Directory {
             if at >= granules.end {
                 break;
             }
-            let found = self.find(Addr(at * GRANULE));
-            if let Some((id, _)) = found
+            let (found, end) = self.run(Addr(at * GRANULE), bytes.end - 1);
+            if let Found::Array(id, _) = found
                 && last != Some(id)
             {
                 f(id);
                 last = Some(id);
             }
-            let whole = match found {
-                Some((_, whole)) => whole,
-                None => self.is_plain(Addr(at * GRANULE)),
-            };
-            at = if whole {
-                (at / per_page + 1) * per_page
-            } else {
-                at + 1
-            };
+            at = end / GRANULE;
         }
     }
 }

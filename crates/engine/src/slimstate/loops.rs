@@ -17,6 +17,9 @@ use core::ops::Range;
 use core::sync::atomic::AtomicU32;
 use event::{AccessKind, Addr, Site};
 
+/// How far ahead a page that several blocks share is looked at, for what its next accesses will ask.
+const NEAR: u64 = 255;
+
 impl<F: Footprint, P: Partition> Slim<F, P> {
     /// Tells the footprint of `target` what its streams have.
     pub(super) fn fold(&self, thread: &mut SlimThread<F>, target: Target, races: Sink<'_>) {
@@ -106,7 +109,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         self.access_array(thread, key, access, races);
     }
 
-    /// The same where an array may be.
+    /// The same where an array may be. Words without one have been told apart.
     #[inline(never)]
     fn access_array(
         &self,
@@ -129,14 +132,6 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             site,
         } = access;
         match thread.buffer.recall(addr.0, self.arrays.version()) {
-            Cached::Unknown
-                if addr.0 % 8 + u64::from(size) <= 8 && self.sees_plain(thread, addr) =>
-            {
-                let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
-                return self
-                    .memory
-                    .access(&self.order, &mut thread.base, access, races);
-            }
             Cached::Entry(number) => {
                 let bytes = addr.0..addr.0.saturating_add(u64::from(size));
                 if self.extend(thread, number, bytes, kind, site) {
@@ -152,22 +147,22 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 
-    /// Is there no array at the word of `addr`, or one whose elements are all single there? If that holds for the whole page,
-    /// the thread remembers it.
+    /// Is there no array from `addr` to the end of its word, or one whose elements are single there? The thread remembers around it what
+    /// it sees at once.
     #[inline(never)]
     fn sees_plain(&self, thread: &mut SlimThread<F>, addr: Addr) -> bool {
         let version = self.arrays.version();
-        let (plain, page) = match self.arrays.owner(addr.0) {
-            Owner::Plain(end) => (end > (addr.0 | 7), self.arrays.is_plain(addr)),
-            Owner::Array(id, ..) => {
-                let page = self.arrays.get(id).is_plain_page(addr.0);
-                (page, page)
-            }
+        // As far as a neighbour may go.
+        let bytes = match self.arrays.owner(addr.0, addr.0.saturating_add(NEAR)) {
+            Owner::Plain(bytes) => bytes,
+            Owner::Array(id, ..) => match self.arrays.get(id).plain_around(addr.0) {
+                Some(bytes) => bytes,
+                None => return false,
+            },
         };
-        if page {
-            thread.buffer.saw_plain(addr.0, version);
-        }
-        plain
+        let all = (addr.0 | 7) < bytes.end;
+        thread.buffer.saw_plain(bytes, version);
+        all
     }
 
     /// `[SS ACCESS]` for some bytes of entry `number`, if it is as simple as that.

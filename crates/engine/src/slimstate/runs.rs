@@ -27,15 +27,21 @@ pub(super) struct Runs {
 const _: () = assert!(GRANULES - 1 <= u8::MAX as usize);
 
 impl Runs {
-    /// The owner of a granule; none if the page changes meanwhile.
+    /// The owner of a granule, and the first granule after it that has another one; none if the page changes meanwhile.
     #[inline]
-    pub(super) fn find(&self, granule: u8) -> Option<u32> {
+    pub(super) fn find(&self, granule: u8) -> Option<(u32, usize)> {
         let before = self.count.load(Acquire);
         let begun = |start: &&AtomicU8| (1..=granule).contains(&start.load(Relaxed));
         let run = self.starts.iter().take_while(begun).count();
         let owner = self.owners[run].load(Relaxed);
+        let next = self.starts.get(run).map_or(0, |next| next.load(Relaxed));
         fence(Acquire);
-        (before & 1 == 0 && self.count.load(Relaxed) == before).then_some(owner)
+        let end = if next == 0 {
+            GRANULES
+        } else {
+            usize::from(next)
+        };
+        (before & 1 == 0 && self.count.load(Relaxed) == before).then_some((owner, end))
     }
 
     /// All owners, for who has the page's lock.
@@ -112,7 +118,9 @@ mod tests {
             runs.read(&mut all);
             assert_eq!(all, owners);
             for granule in 0..=255u8 {
-                assert_eq!(runs.find(granule), Some(owners[usize::from(granule)]));
+                let (at, owner) = (usize::from(granule), owners[usize::from(granule)]);
+                let more = owners[at..].iter().take_while(|&&next| next == owner);
+                assert_eq!(runs.find(granule), Some((owner, at + more.count())));
             }
         }
     }

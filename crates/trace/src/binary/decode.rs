@@ -135,30 +135,32 @@ impl<R: Read> BinaryReader<R> {
         }
     }
 
-    /// The next event; `None` at the end.
-    pub fn next_event(&mut self) -> Result<Option<Event>, Error> {
+    /// Reads the next event into `event`; false at the end. Fields are written where the caller reads them: a copy of a value of
+    /// many shapes waits for its parts to be stored, which costs more than to decode them.
+    pub fn read_event(&mut self, event: &mut Event) -> Result<bool, Error> {
         loop {
             if self.at >= self.end {
                 if !self.next_block()? {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 continue;
             }
             let first = self.block[self.at];
             if first & HOT != 0 {
-                return match self.next_plain() {
-                    Some(plain) => Ok(Some(plain.into())),
-                    None => Err(self.bad_access()),
+                let Some(plain) = self.next_plain() else {
+                    return Err(self.bad_access());
                 };
+                *event = plain.into();
+                return Ok(true);
             }
-            if let Some(event) = self.item(first)? {
-                return Ok(Some(event));
+            if self.item(first, event)? {
+                return Ok(true);
             }
         }
     }
 
     /// The next event if it is a plain access of a common size, which most are: quickly. Else nothing has happened, and
-    /// [`next_event`](Self::next_event) knows more.
+    /// [`read_event`](Self::read_event) knows more.
     #[inline(always)]
     pub fn next_plain(&mut self) -> Option<Plain> {
         let mut bytes = self.window()?;
@@ -429,22 +431,19 @@ impl<R: Read> BinaryReader<R> {
     }
 
     /// An item that is not a common access: an event, or what says how to read the next.
-    fn item(&mut self, first: u8) -> Result<Option<Event>, Error> {
+    fn item(&mut self, first: u8, event: &mut Event) -> Result<bool, Error> {
         self.at += 1;
-        let op = match first {
+        match first {
             tag::THREAD => {
                 let thread = self.id(Namespace::Thread)?;
                 self.switch(thread);
-                return Ok(None);
+                return Ok(false);
             }
             tag::DEFINE => {
                 self.define()?;
-                return Ok(None);
+                return Ok(false);
             }
-            _ => self.op(first)?,
-        };
-        if !in_memory(&op) {
-            return Err(self.wrong("memory beyond the end of the address space"));
+            _ => self.op(first, &mut event.op)?,
         }
         let site = self.id(Namespace::Site)?;
         if self.names.count(Namespace::Thread) == 0 {
@@ -452,7 +451,7 @@ impl<R: Read> BinaryReader<R> {
         }
         self.current.site = site;
         // Names change with the event they belong to, not before it is known to be whole.
-        match op {
+        match event.op {
             Op::Free { addr } => self.names.unbind(addr),
             Op::Alloc { addr, elem, len } => {
                 if let Some(id) = self.array {
@@ -462,11 +461,9 @@ impl<R: Read> BinaryReader<R> {
             _ => {}
         }
         self.events += 1;
-        Ok(Some(Event {
-            thread: Tid(self.thread),
-            op,
-            site: Site(site),
-        }))
+        event.thread = Tid(self.thread);
+        event.site = Site(site);
+        Ok(true)
     }
 
     #[inline]
@@ -514,17 +511,19 @@ impl<R: Read> BinaryReader<R> {
         Ok(())
     }
 
-    fn op(&mut self, first: u8) -> Result<Op, Error> {
+    #[inline(always)]
+    fn op(&mut self, first: u8, op: &mut Op) -> Result<(), Error> {
         let kind = if first & 1 == 0 {
             AccessKind::Read
         } else {
             AccessKind::Write
         };
-        Ok(match first {
+        match first {
             tag::READ | tag::WRITE => {
                 let size = self.size()?;
                 let addr = self.addr()?;
-                Op::Access { kind, addr, size }
+                self.fits(addr, 1, u64::from(size))?;
+                *op = Op::Access { kind, addr, size };
             }
             tag::READ_RANGE | tag::WRITE_RANGE => {
                 let base = self.addr()?;
@@ -542,7 +541,8 @@ impl<R: Read> BinaryReader<R> {
                     hi,
                     stride,
                 };
-                Op::Range { kind, elements }
+                self.fits(base, elem, hi)?;
+                *op = Op::Range { kind, elements };
             }
             tag::ALLOC => {
                 let addr = self.addr()?;
@@ -553,47 +553,60 @@ impl<R: Read> BinaryReader<R> {
                     return Err(self.wrong("an array that has no name"));
                 }
                 self.array = name.checked_sub(1).map(|id| id as u32);
-                Op::Alloc { addr, elem, len }
+                self.fits(addr, elem, len)?;
+                *op = Op::Alloc { addr, elem, len };
             }
-            tag::FREE => Op::Free { addr: self.addr()? },
+            tag::FREE => *op = Op::Free { addr: self.addr()? },
             tag::LOAD | tag::STORE | tag::RMW => {
                 let order = self.byte()?;
                 let size = self.size()?;
                 let addr = self.addr()?;
-                match atomic(first, order, addr, size) {
+                *op = match atomic(first, order, addr, size) {
                     Some(op) => op,
                     None => {
                         return Err(self.wrong("a memory order that this operation cannot have"));
                     }
-                }
+                };
+                self.fits(addr, 1, u64::from(size))?;
             }
-            tag::FENCE => Op::Fence(match self.byte()? {
-                1 => FenceOrder::Acquire,
-                2 => FenceOrder::Release,
-                3 => FenceOrder::AcqRel,
-                4 => FenceOrder::SeqCst,
-                _ => return Err(self.wrong("a memory order that a fence cannot have")),
-            }),
-            tag::ACQUIRE => Op::Acquire(self.sync(Namespace::Lock)?),
-            tag::RELEASE => Op::Release(self.sync(Namespace::Lock)?),
-            tag::READ_ACQUIRE => Op::ReadAcquire(self.sync(Namespace::Lock)?),
-            tag::READ_RELEASE => Op::ReadRelease(self.sync(Namespace::Lock)?),
-            tag::VOLATILE_READ => Op::VolatileRead(self.sync(Namespace::Volatile)?),
-            tag::VOLATILE_WRITE => Op::VolatileWrite(self.sync(Namespace::Volatile)?),
-            tag::SEND => Op::Send(self.sync(Namespace::Channel)?),
-            tag::RECEIVE => Op::Receive(self.sync(Namespace::Channel)?),
-            tag::ARRIVE => Op::Arrive(self.sync(Namespace::Barrier)?),
-            tag::DEPART => Op::Depart(self.sync(Namespace::Barrier)?),
-            tag::FORK => Op::Fork(Tid(self.id(Namespace::Thread)?)),
-            tag::JOIN => Op::Join(Tid(self.id(Namespace::Thread)?)),
-            tag::ENTER => Op::Enter(Func(self.id(Namespace::Function)?)),
-            tag::EXIT => Op::Exit(Func(self.id(Namespace::Function)?)),
-            tag::BEGIN => Op::Begin,
-            tag::END => Op::End,
-            tag::SAMPLE_BEGIN => Op::SampleBegin,
-            tag::SAMPLE_END => Op::SampleEnd,
+            tag::FENCE => {
+                *op = Op::Fence(match self.byte()? {
+                    1 => FenceOrder::Acquire,
+                    2 => FenceOrder::Release,
+                    3 => FenceOrder::AcqRel,
+                    4 => FenceOrder::SeqCst,
+                    _ => return Err(self.wrong("a memory order that a fence cannot have")),
+                });
+            }
+            tag::ACQUIRE => *op = Op::Acquire(self.sync(Namespace::Lock)?),
+            tag::RELEASE => *op = Op::Release(self.sync(Namespace::Lock)?),
+            tag::READ_ACQUIRE => *op = Op::ReadAcquire(self.sync(Namespace::Lock)?),
+            tag::READ_RELEASE => *op = Op::ReadRelease(self.sync(Namespace::Lock)?),
+            tag::VOLATILE_READ => *op = Op::VolatileRead(self.sync(Namespace::Volatile)?),
+            tag::VOLATILE_WRITE => *op = Op::VolatileWrite(self.sync(Namespace::Volatile)?),
+            tag::SEND => *op = Op::Send(self.sync(Namespace::Channel)?),
+            tag::RECEIVE => *op = Op::Receive(self.sync(Namespace::Channel)?),
+            tag::ARRIVE => *op = Op::Arrive(self.sync(Namespace::Barrier)?),
+            tag::DEPART => *op = Op::Depart(self.sync(Namespace::Barrier)?),
+            tag::FORK => *op = Op::Fork(Tid(self.id(Namespace::Thread)?)),
+            tag::JOIN => *op = Op::Join(Tid(self.id(Namespace::Thread)?)),
+            tag::ENTER => *op = Op::Enter(Func(self.id(Namespace::Function)?)),
+            tag::EXIT => *op = Op::Exit(Func(self.id(Namespace::Function)?)),
+            tag::BEGIN => *op = Op::Begin,
+            tag::END => *op = Op::End,
+            tag::SAMPLE_BEGIN => *op = Op::SampleBegin,
+            tag::SAMPLE_END => *op = Op::SampleEnd,
             _ => return Err(self.wrong("no such event")),
-        })
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn fits(&mut self, addr: Addr, elem: u8, len: u64) -> Result<(), Error> {
+        if within_memory(addr, elem, len) {
+            return Ok(());
+        }
+        Err(self.wrong("memory beyond the end of the address space"))
     }
 
     fn sync(&mut self, space: Namespace) -> Result<SyncId, Error> {
@@ -633,18 +646,6 @@ fn atomic(first: u8, order: u8, addr: Addr, size: u32) -> Option<Op> {
             Op::Rmw { addr, size, order }
         }
     })
-}
-
-fn in_memory(op: &Op) -> bool {
-    match *op {
-        Op::Access { addr, size, .. }
-        | Op::Load { addr, size, .. }
-        | Op::Store { addr, size, .. }
-        | Op::Rmw { addr, size, .. } => within_memory(addr, 1, u64::from(size)),
-        Op::Range { elements, .. } => within_memory(elements.base, elements.elem, elements.hi),
-        Op::Alloc { addr, elem, len } => within_memory(addr, elem, len),
-        _ => true,
-    }
 }
 
 /// Reads until the buffer is full or the input ends.
