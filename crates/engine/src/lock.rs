@@ -1,4 +1,4 @@
-//! Atomics and the lock of the engine, which spins, then lets others run; [`sleep`](crate::sleep) has one for which threads sleep. Under `--cfg loom` these are loom's,
+//! The engine's atomics, its locks and its boxes that are made once. The locks spin, then let others run; [`sleep`](crate::sleep) has one for which threads sleep. Under `--cfg loom` these are loom's,
 //! which tries every order of their operations (`tests/loom.rs`).
 //!
 //! Lock order, outermost first; a lock is taken only while holding earlier ones:
@@ -20,19 +20,23 @@
 //! back into the engine before it goes on: whoever drives the engine has to see to that.
 
 #[cfg(loom)]
-pub(crate) use modelled::{AtomicU32, AtomicU64, Ordering, light_barrier, relax};
+pub(crate) use modelled::{
+    AtomicU8, AtomicU32, AtomicU64, OnceBox, Ordering, RwLock, fence, light_barrier, relax,
+};
 #[cfg(loom)]
 pub use modelled::{Guard, Lock};
 #[cfg(not(loom))]
-pub(crate) use real::{AtomicU32, AtomicU64, Ordering, light_barrier, relax};
+pub(crate) use real::{
+    AtomicU8, AtomicU32, AtomicU64, OnceBox, Ordering, RwLock, fence, light_barrier, relax,
+};
 #[cfg(not(loom))]
 pub use real::{Guard, Lock};
 
 use alloc::boxed::Box;
 
-use once_cell::race::OnceBox;
+use once_cell::race;
 
-static YIELD: OnceBox<fn()> = OnceBox::new();
+static YIELD: race::OnceBox<fn()> = race::OnceBox::new();
 
 /// Tells the engine how to let another thread run (`sched_yield`). Without it a waiting thread spins on, which is
 /// right but slow when there are more threads than cores. The first call counts.
@@ -40,7 +44,7 @@ pub fn set_yield(f: fn()) {
     let _ = YIELD.set(Box::new(f));
 }
 
-static QUIESCE: OnceBox<fn()> = OnceBox::new();
+static QUIESCE: race::OnceBox<fn()> = race::OnceBox::new();
 
 /// Tells the engine how to wait until every atomic operation without a bracket that is under way is over, see
 /// [`quick`](crate::sync::quick). Without it there are none. The first call counts.
@@ -65,26 +69,24 @@ pub(crate) fn can_quiesce() -> bool {
 #[cfg_attr(loom, allow(dead_code, reason = "loom's locks wait in their own way"))]
 const SPINS: u32 = 64;
 
-/// How `spin`'s other locks wait.
-#[derive(Debug)]
-#[cfg_attr(
-    loom,
-    allow(unreachable_pub, reason = "loom's locks wait in their own way")
-)]
-pub struct Relax;
-
-impl spin::RelaxStrategy for Relax {
-    fn relax() {
-        // `spin` keeps no count: it polls before each call, so yielding at once is the safe choice.
-        relax(SPINS);
-    }
-}
-
 #[cfg(not(loom))]
 mod real {
-    pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+    pub(crate) use once_cell::race::OnceBox;
 
-    use super::Relax;
+    /// How `spin`'s locks wait.
+    #[derive(Debug)]
+    pub struct Relax;
+
+    impl spin::RelaxStrategy for Relax {
+        fn relax() {
+            // `spin` keeps no count: it polls before each call, so yielding at once is the safe choice.
+            relax(super::SPINS);
+        }
+    }
+
+    /// Readers, or a writer.
+    pub(crate) type RwLock<T> = spin::rwlock::RwLock<T, Relax>;
 
     /// Waits a little, the `round`th time.
     #[cold]
@@ -153,8 +155,60 @@ mod real {
 }
 
 #[cfg(loom)]
+#[path = "lock/modelled_rw.rs"]
+mod modelled_rw;
+
+#[cfg(loom)]
 mod modelled {
-    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    pub(crate) use super::modelled_rw::RwLock;
+    use alloc::boxed::Box;
+    pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+    use once_cell::race;
+
+    /// What is made once, by whoever is first. The model sees the mark that it is there: who finds the mark comes after who made it, and who does not may
+    /// make another, which comes to nothing.
+    #[derive(Debug)]
+    pub(crate) struct OnceBox<T> {
+        made: AtomicU32,
+        value: race::OnceBox<T>,
+    }
+
+    impl<T> OnceBox<T> {
+        pub(crate) fn new() -> Self {
+            OnceBox {
+                made: AtomicU32::new(0),
+                value: race::OnceBox::new(),
+            }
+        }
+
+        pub(crate) fn get(&self) -> Option<&T> {
+            (self.made.load(Ordering::Acquire) != 0)
+                .then(|| self.value.get())
+                .flatten()
+        }
+
+        pub(crate) fn get_or_init(&self, make: impl FnOnce() -> Box<T>) -> &T {
+            if let Some(value) = self.get() {
+                return value;
+            }
+            let mut new = Some(make());
+            // As one step: whose mark it is, his is the value.
+            if self
+                .made
+                .compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok()
+            {
+                return self.value.get_or_init(|| new.take().expect("just made"));
+            }
+            self.value.get().expect("the mark comes with the value")
+        }
+    }
+
+    impl<T> Default for OnceBox<T> {
+        fn default() -> Self {
+            OnceBox::new()
+        }
+    }
 
     /// Lets the model try another thread.
     pub(crate) fn relax(_round: u32) {

@@ -5,7 +5,7 @@
 use engine::shadow::{Asked, Cell, Conflict, Depot, FastTrackRule, Location, Memo, Touch};
 use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
-use engine::{AtomicOp, Detector, FastTrack, Race, Sink, SyncOp};
+use engine::{Access, AtomicOp, Detector, FastTrack, Race, Sink, SyncOp};
 use event::{AccessKind, Addr, Elements, RmwOrder, Site, SyncId, Tid};
 use loom::sync::Arc;
 
@@ -238,8 +238,8 @@ fn slots_are_taken_once() {
     });
 }
 
-/// What two threads that nothing orders find together, each doing one thing to a detector. `before` is done by their parent: tables that grow
-/// without a lock are no part of the model, so they must be there.
+/// What two threads that nothing orders find together, each doing one thing to a detector. `before` is done by their parent: a `Grow`
+/// is no part of the model, so what it has must be there.
 fn detector<D: Detector + 'static>(
     make: fn() -> D,
     before: Act<D>,
@@ -298,6 +298,16 @@ fn write_elements<D: Detector>(
     world.range(me, Write, elements, Site(2), races);
 }
 
+fn write_word<D: Detector>(world: &D, me: &mut D::Thread, word: u64, races: Sink<'_>) {
+    let access = Access {
+        kind: Write,
+        addr: Addr(BLOCK + 8 * word),
+        size: 8,
+        site: Site(4),
+    };
+    world.access(me, access, races);
+}
+
 fn add<D: Detector>(world: &D, me: &mut D::Thread, order: RmwOrder, races: Sink<'_>) {
     let add = AtomicOp::Rmw(order);
     world.atomic(me, Addr(BLOCK + 8), 8, add, Site(3), races);
@@ -352,6 +362,66 @@ fn commits_meet_in_the_locations_of_an_array() {
             |world, me, races| write_elements(world, me, (16, 64), races),
         ],
         &[128..512],
+    );
+}
+
+/// Memory that was never touched gets its pages, and the tables to them, from two threads at once: they are the same for both.
+#[test]
+fn a_page_is_made_once() {
+    detector(
+        FastTrack::default,
+        |_, _, _| (),
+        [
+            |world, me, races| write_word(world, me, 1, races),
+            |world, me, races| write_word(world, me, 1, races),
+        ],
+        &[8..16],
+    );
+}
+
+/// Pages side by side have tables in common.
+#[test]
+fn tables_of_pages_are_made_once() {
+    detector(
+        FastTrack::default,
+        |_, _, _| (),
+        [
+            |world, me, races| {
+                write_word(world, me, 511, races);
+                write_word(world, me, 512, races);
+            },
+            |world, me, races| write_word(world, me, 512, races),
+        ],
+        &[4096..4104],
+    );
+}
+
+/// Two footprints that ask for different partitions are committed at the same time: whoever refines first, both are checked against each other, and
+/// against what the whole array remembers.
+#[test]
+fn an_array_is_refined_by_two() {
+    detector(
+        SlimState::default,
+        |world, me, races| write_elements(world, me, (0, 64), races),
+        [
+            |world, me, races| write_elements(world, me, (0, 32), races),
+            |world, me, races| write_elements(world, me, (16, 64), races),
+        ],
+        &[128..256],
+    );
+}
+
+/// An array becomes FINE, so that its elements' locations are where plain memory has them, while somebody commits to all of it.
+#[test]
+fn an_array_becomes_fine_under_a_commit() {
+    detector(
+        SlimState::default,
+        |world, me, races| write_word(world, me, 512, races),
+        [
+            |world, me, races| write_elements(world, me, (1, 3), races),
+            |world, me, races| write_elements(world, me, (0, 64), races),
+        ],
+        &[8..24],
     );
 }
 

@@ -271,7 +271,10 @@ impl Names {
         }
         let bytes = u64::from(elem).saturating_mul(len);
         // Even an empty array has a first byte of its own.
-        let room = bytes.max(1).checked_next_multiple_of(APART).unwrap_or(bytes);
+        let room = bytes
+            .max(1)
+            .checked_next_multiple_of(APART)
+            .unwrap_or(bytes);
         let capacity = match self.arrays[index] {
             Some(old) if old.base == base => old.capacity.max(room),
             _ => room,

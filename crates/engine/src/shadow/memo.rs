@@ -28,6 +28,8 @@ const MADE: u32 = 4;
 const VAIN: u32 = 64;
 /// … for so many that might have been, at first and at most.
 const WAIT: [u32; 2] = [64, 1 << 14];
+/// Longer states are not shared: each of n threads that read a word would keep the one that it made, with up to n cells.
+pub(super) const LONGEST: usize = 2048;
 /// So many blocks are taken from the depot at once; twice as many are too many to keep.
 const BLOCKS: usize = 8;
 /// So many counts of a new state are taken at once, and so many of an old one given back.
@@ -106,7 +108,7 @@ impl Memo {
             if let Some(cells) = inline(&self.flat) {
                 return cells;
             }
-            if self.hopes() {
+            if self.flat.len() <= LONGEST && self.hopes() {
                 let (index, made) = depot.share(&self.flat, 1);
                 if made {
                     self.in_vain += MADE;

@@ -91,21 +91,7 @@ impl Memory {
     /// The page of `addr`, if it is split.
     #[inline]
     pub fn page(&self, addr: Addr) -> Option<&Page<Location>> {
-        self.split.page(addr).filter(|_| self.is_found(addr))
-    }
-
-    /// Who finds a split page comes after who made it. The model does not see that of the tables of pages, which are no part of it, so it
-    /// looks at the mark.
-    #[cfg(loom)]
-    fn is_found(&self, addr: Addr) -> bool {
-        self.touched(addr)
-            .is_some_and(|whole| whole.kind() == Kind::Split)
-    }
-
-    #[cfg(not(loom))]
-    #[inline(always)]
-    fn is_found(&self, _: Addr) -> bool {
-        true
+        self.split.page(addr)
     }
 
     /// The page of `addr`, split from now on; none beyond the address space.

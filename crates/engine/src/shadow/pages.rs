@@ -17,20 +17,23 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use crate::boxed::boxed_with;
+use crate::lock::OnceBox;
 use event::Addr;
-use once_cell::race::OnceBox;
 
+/// Bits of an address that the first level has. In the model, which looks at each entry, the tables are small, and there is 1 MiB
+/// of memory.
+const ROOT_BITS: u32 = if cfg!(loom) { 4 } else { 11 };
 /// Entries of the first level.
-pub const ROOT: usize = 1 << 11;
+pub const ROOT: usize = 1 << ROOT_BITS;
 /// Entries of the others, as a power of two.
-pub const FAN_SHIFT: u32 = 12;
+pub const FAN_SHIFT: u32 = if cfg!(loom) { 2 } else { 12 };
 const FAN: usize = 1 << FAN_SHIFT;
 /// Words in a page.
 pub const PAGE_WORDS: usize = 512;
 /// Bytes in a page.
 pub const PAGE_BYTES: u64 = 4096;
 /// One past the last address that has a shadow.
-pub const ADDRESSES: u64 = 1 << 47;
+pub const ADDRESSES: u64 = 1 << (ROOT_BITS + 2 * FAN_SHIFT + 12);
 
 /// What shadows are made of.
 pub trait Blank: Default {
@@ -101,9 +104,9 @@ impl<T: Blank> Pages<T> {
         let (root, middle, _) = split(addr);
         let after = |bits: u32| ((addr.0 >> bits) + 1) << bits;
         match self.root.get(root)?.get() {
-            None => Some(after(36)),
+            None => Some(after(12 + 2 * FAN_SHIFT)),
             Some(middles) => match middles[middle].get() {
-                None => Some(after(24)),
+                None => Some(after(12 + FAN_SHIFT)),
                 Some(_) => None,
             },
         }
@@ -162,8 +165,8 @@ fn boxed<T: Default, const N: usize>() -> Box<[T; N]> {
 const fn split(addr: Addr) -> (usize, usize, usize) {
     let page = addr.0 >> 12;
     (
-        (page >> 24) as usize,
-        (page >> 12) as usize % FAN,
+        (page >> (2 * FAN_SHIFT)) as usize,
+        (page >> FAN_SHIFT) as usize % FAN,
         page as usize % FAN,
     )
 }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use event::{AccessKind, Site, Tid};
 
+use super::memo::LONGEST;
 use super::{Asked, Cell, Conflict, Depot, DjitRule, FastTrackRule, Location, Memo, Rule, Touch};
 use crate::clock::{Published, ThreadClock};
 use crate::sync::HappensBefore;
@@ -290,4 +291,33 @@ fn histories_with_atomics() {
         &alphabet(&[0xFF], &[false, true], &[(0, 1), (1, 2), (2, 0)], &[0xFF]),
         5,
     );
+}
+
+/// Each reader keeps the state that it made: the last of many must not all be as long as there were readers before them.
+#[test]
+fn many_readers_keep_no_long_states() {
+    let order = HappensBefore::default();
+    let mut main = order.root(Tid(0));
+    let depot = Depot::new();
+    let location = Location::new();
+    let mut readers: Vec<(ThreadClock, Memo)> = (1..=3000)
+        .map(|t| (order.fork(&mut main, Tid(t)), Memo::default()))
+        .collect();
+    let mut found: Vec<Conflict> = Vec::new();
+    let mut access = |kind, clock: &mut ThreadClock, memo: &mut Memo| {
+        let (epoch, number) = clock.stamp(order.slots(), Site(1));
+        let touch = Touch {
+            cell: Cell::new(epoch, kind, 0xFF, number),
+            atomic: false,
+            record: true,
+        };
+        location.touch::<FastTrackRule>(&depot, clock, order.slots(), memo, touch, &mut found);
+        found.len()
+    };
+    for (clock, memo) in &mut readers {
+        assert_eq!(access(AccessKind::Read, clock, memo), 0);
+    }
+    assert!(depot.len() <= LONGEST, "{} states", depot.len());
+    let races = access(AccessKind::Write, &mut main, &mut Memo::default());
+    assert_eq!(races, readers.len());
 }

@@ -27,13 +27,12 @@ use super::ground::{Ground, Manner};
 use super::partition::{Partition, Shadow as Refined};
 use super::trail::Trail;
 use super::{Rule, Strided};
-use crate::lock::Relax;
+use crate::lock::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use crate::lock::{AtomicU32, AtomicU64, RwLock, fence};
 use crate::shadow::{Depot, Location, words};
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::ops::Range;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicU32, AtomicU64, fence};
 use event::{AccessKind, Addr, Elements, Site};
 
 /// Number of an array in the table of arrays.
@@ -72,8 +71,6 @@ pub(super) struct Array<P> {
     pub(super) pending: AtomicU32,
     pub(super) body: RwLock<Body<P>>,
 }
-
-pub(super) type RwLock<T> = spin::rwlock::RwLock<T, Relax>;
 
 pub(super) struct Body<P> {
     pub(super) bytes: Range<u64>,
@@ -263,7 +260,10 @@ impl<P: Partition> Array<P> {
         }
         let page = addr & !4095;
         let from = self.start.load(Relaxed).max(page);
-        let to = self.singles_end.load(Acquire).min(page.saturating_add(4096));
+        let to = self
+            .singles_end
+            .load(Acquire)
+            .min(page.saturating_add(4096));
         (from..to).contains(&addr).then_some(from..to)
     }
 

@@ -12,14 +12,14 @@ use super::partition::Partition;
 use super::stats::Retired;
 use crate::detector::BlockShadow;
 use crate::grow::Grow;
-use crate::lock::Lock;
+use crate::lock::{
+    AtomicU32, AtomicU64, Lock, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::SeqCst,
+};
 use crate::shadow::{Depot, Location};
 use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::{
-    AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::SeqCst,
-};
 use event::{Addr, Site};
 
 const SHARDS: usize = 16;

@@ -483,10 +483,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
     #[inline(always)]
     fn access(&self, thread: &mut Self::Thread, access: Access, races: Sink<'_>) {
         if access.addr.0 % 8 + u64::from(access.size) <= 8
-            && thread
-                .buffer
-                .recall(access.addr.0, self.arrays.version())
-                == Cached::Plain
+            && thread.buffer.recall(access.addr.0, self.arrays.version()) == Cached::Plain
         {
             let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
             return self

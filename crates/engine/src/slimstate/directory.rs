@@ -19,21 +19,23 @@
 use super::array::ArrayId;
 use super::runs::{Owners, Runs};
 use crate::grow::Grow;
-use crate::lock::Lock;
+use crate::lock::{
+    AtomicU32, Lock, OnceBox, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use event::Addr;
-use once_cell::race::OnceBox;
 
 /// Bytes that belong to at most one array.
 pub(super) const GRANULE: u64 = 16;
 const PAGE: u64 = 4096;
 pub(super) const GRANULES: usize = (PAGE / GRANULE) as usize;
-const TOP: usize = 1 << 8;
-/// Small tables: a program of a few arrays has three or four of each.
-const FAN: usize = 1 << 9;
+/// Bits of an address that each table has but the first. Small tables: a program of a few arrays has three or four of each; in
+/// the model they are smaller yet.
+const FAN_BITS: u32 = if cfg!(loom) { 2 } else { 9 };
+const FAN: usize = 1 << FAN_BITS;
+const TOP: usize = (END / PAGE >> (3 * FAN_BITS)) as usize;
 const MIXED: u32 = 1 << 31;
 const FEW: u32 = 1 << 30;
 /// Bytes of the longest array.
@@ -68,8 +70,9 @@ fn boxes<T>(len: usize) -> Vec<OnceBox<T>> {
 /// Where the tables have a page: in `top`, in a high table, in a low one and in a leaf.
 #[inline]
 fn places(page: u64) -> (usize, usize, usize, usize) {
-    let [high, low] = [18, 9].map(|shift| (page >> shift) as usize % FAN);
-    ((page >> 27) as usize, high, low, page as usize % FAN)
+    let [high, low] = [2, 1].map(|tables| (page >> (tables * FAN_BITS)) as usize % FAN);
+    let top = page >> (3 * FAN_BITS);
+    (top as usize, high, low, page as usize % FAN)
 }
 
 /// The map from addresses to arrays.
@@ -130,9 +133,9 @@ impl Directory {
                 return u64::MAX / PAGE;
             };
             let absent = match top.get().map(|table| table[high].get()) {
-                None => 27,
-                Some(None) => 18,
-                Some(Some(table)) if table[low].get().is_none() => 9,
+                None => 3 * FAN_BITS,
+                Some(None) => 2 * FAN_BITS,
+                Some(Some(table)) if table[low].get().is_none() => FAN_BITS,
                 Some(Some(_)) => return page,
             };
             page = ((page >> absent) + 1) << absent;

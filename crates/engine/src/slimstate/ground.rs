@@ -6,12 +6,12 @@ use super::footprint::Footprint;
 use super::sitelists::SiteLists;
 use super::trail::Trail;
 use crate::detector::{Race, Side, Sink};
+use crate::lock::AtomicU32;
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::{Cell, Conflict, FastTrackRule, Location, Touch};
 use crate::sync::HappensBefore;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::AtomicU32;
 use event::{AccessKind, Addr, Elements, Site};
 
 /// What kind of access is checked, and when.

@@ -10,11 +10,11 @@ use super::partition::Partition;
 use super::streams::{PlaceKey, Seen, Target};
 use super::trail::Extended;
 use crate::detector::{Access, Race, Sink};
+use crate::lock::AtomicU32;
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::FastTrackRule;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::AtomicU32;
 use event::{AccessKind, Addr, Site};
 
 /// How far ahead a page that several blocks share is looked at, for what its next accesses will ask.

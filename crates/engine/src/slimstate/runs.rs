@@ -4,7 +4,7 @@
 //! looks something up without the lock reads a count before and after, which is odd while the page changes.
 
 use super::directory::GRANULES;
-use core::sync::atomic::{
+use crate::lock::{
     AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
 };
 

@@ -4,9 +4,9 @@
 //! from several sites. Then the location gets the number of a list of segments, and whoever reports a race on
 //! an element looks it up there. Loops repeat themselves, so lists do: equal ones have one number.
 
-use super::array::RwLock;
 use super::trail::{Segment, site_in};
 use crate::detector::{Race, Sink};
+use crate::lock::RwLock;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
