@@ -11,8 +11,14 @@ use loom::sync::Arc;
 
 /// Every interleaving with at most two preemptions: where locks are this small, more find nothing new and take hours.
 fn model(f: impl Fn() + Sync + Send + 'static) {
+    model_within(2, f);
+}
+
+/// The same with at most so many.
+fn model_within(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
     let f = std::sync::Arc::new(f);
     builder.check(move || {
         let f = std::sync::Arc::clone(&f);
@@ -243,10 +249,21 @@ fn slots_are_taken_once() {
 fn detector<D: Detector + 'static>(
     make: fn() -> D,
     before: Act<D>,
+    acts: [Act<D>; 2],
+    expected: &'static [std::ops::Range<u64>],
+) {
+    detector_within(2, make, before, acts, expected);
+}
+
+/// The same with at most so many preemptions: one, where a single act is hundreds of steps.
+fn detector_within<D: Detector + 'static>(
+    preemptions: usize,
+    make: fn() -> D,
+    before: Act<D>,
     [first, second]: [Act<D>; 2],
     expected: &'static [std::ops::Range<u64>],
 ) {
-    model(move || {
+    model_within(preemptions, move || {
         let world = Arc::new(make());
         let none: Sink<'_> = &mut |_: &Race| ();
         let mut main = world.root(Tid(0));
@@ -350,7 +367,8 @@ fn atomics_do_not_race() {
 /// SlimState's shadow of an array: footprints committed at the same time, each to some of its locations.
 #[test]
 fn commits_meet_in_the_locations_of_an_array() {
-    detector(
+    detector_within(
+        1,
         SlimState::default,
         |world, me, races| {
             write_elements(world, me, (0, 16), races);
@@ -368,7 +386,8 @@ fn commits_meet_in_the_locations_of_an_array() {
 /// Memory that was never touched gets its pages, and the tables to them, from two threads at once: they are the same for both.
 #[test]
 fn a_page_is_made_once() {
-    detector(
+    detector_within(
+        1,
         FastTrack::default,
         |_, _, _| (),
         [
@@ -382,7 +401,8 @@ fn a_page_is_made_once() {
 /// Pages side by side have tables in common.
 #[test]
 fn tables_of_pages_are_made_once() {
-    detector(
+    detector_within(
+        1,
         FastTrack::default,
         |_, _, _| (),
         [
@@ -400,7 +420,8 @@ fn tables_of_pages_are_made_once() {
 /// against what the whole array remembers.
 #[test]
 fn an_array_is_refined_by_two() {
-    detector(
+    detector_within(
+        1,
         SlimState::default,
         |world, me, races| write_elements(world, me, (0, 64), races),
         [
@@ -414,7 +435,8 @@ fn an_array_is_refined_by_two() {
 /// An array becomes FINE, so that its elements' locations are where plain memory has them, while somebody commits to all of it.
 #[test]
 fn an_array_becomes_fine_under_a_commit() {
-    detector(
+    detector_within(
+        1,
         SlimState::default,
         |world, me, races| write_word(world, me, 512, races),
         [

@@ -50,6 +50,7 @@ type Low<T> = [OnceBox<Page<T>>; FAN];
 type Middle<T> = [OnceBox<Low<T>>; FAN];
 
 // As the stubs have it.
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<OnceBox<Page<u64>>>() == size_of::<*const u64>());
 
 /// A `T` for each aligned word of 8 bytes, `T::default()` until somebody changes it through `&T`.

@@ -35,7 +35,7 @@ pub(super) const GRANULES: usize = (PAGE / GRANULE) as usize;
 /// the model they are smaller yet.
 const FAN_BITS: u32 = if cfg!(loom) { 2 } else { 9 };
 const FAN: usize = 1 << FAN_BITS;
-const TOP: usize = (END / PAGE >> (3 * FAN_BITS)) as usize;
+const TOP: usize = ((END / PAGE) >> (3 * FAN_BITS)) as usize;
 const MIXED: u32 = 1 << 31;
 const FEW: u32 = 1 << 30;
 /// Bytes of the longest array.
