@@ -30,7 +30,7 @@ pub use location::{Conflict, Location, Touch, Touched};
 pub use memo::Memo;
 pub(crate) use memory::Form;
 pub use memory::Memory;
-pub use pages::{ADDRESSES, FAN_SHIFT, PAGE_BYTES, PAGE_WORDS, Page, Pages, ROOT, word_of};
+pub use pages::{ADDRESSES, Blank, FAN_SHIFT, PAGE_BYTES, PAGE_WORDS, Page, Pages, ROOT, word_of};
 pub(crate) use repeats::Repeats;
 pub use rule::{DjitRule, FastTrackRule, Rule};
 pub(crate) use run_pages::Locked;
