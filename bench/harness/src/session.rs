@@ -98,6 +98,12 @@ impl Session {
             .collect()
     }
 
+    /// What checks alone cost is told by the programs of our own: links of real ones take long.
+    fn wants(&self, program: usize, column: &Column) -> bool {
+        let group = self.programs.get(program).map(Program::group);
+        !(group == Some(Group::Real) && *column == Column::Null)
+    }
+
     /// A counting build is only of use to the detectors.
     fn counts(&self, program: usize, column: &Column) -> bool {
         let real = self
@@ -158,7 +164,13 @@ impl Session {
     pub(crate) fn build(&mut self) {
         self.expect();
         let mut wanted: BTreeSet<Which> = BTreeSet::new();
-        for (p, _, column) in self.cells() {
+        for (p, c, column) in self.cells() {
+            if !self.wants(p, &column) {
+                if let Some(cell) = self.table.cell_mut(p, c) {
+                    cell.skipped = Some("not measured, to save builds".to_string());
+                }
+                continue;
+            }
             wanted.insert((p, column.kind(), Variant::Clean));
             let seeded = self.programs.get(p).is_some_and(Program::seeded);
             if seeded && (column.ours() || column.peer()) {
