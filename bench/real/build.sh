@@ -214,10 +214,15 @@ build_tokio() { build_own tokio; }
 case ${1-} in
   fetch) fetch "$2" ;;
   build)
-    rm -rf "$3" && mkdir -p "$3" && cd "$3"
+    # One command a line: a list with && would go on, in the caller's folder, if a part of it failed.
+    rm -rf "$3"
+    mkdir -p "$3/build"
+    cd "$3/build"
     "build_$2"
+    cp program ../program
     # What is not needed any more takes gigabytes.
-    cp program ../program.new && rm -rf -- * && mv ../program.new program
+    cd ..
+    rm -rf build
     ;;
   *) echo "usage: build.sh fetch NAME | build NAME FOLDER" >&2; exit 2 ;;
 esac
