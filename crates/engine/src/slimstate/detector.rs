@@ -397,10 +397,9 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     /// A plain access whose place is known by its line only.
     #[inline(never)]
     fn access_line(&self, thread: &mut SlimThread<F>, access: Access, races: Sink<'_>) {
-        // A line goes through several arrays, each a place of its own.
-        let line = u64::from(access.site.0) << 1 | access.kind as u64;
-        let near = (access.addr.0 / LINE_REACH).wrapping_mul(37);
-        let key = PlaceKey::new(line.wrapping_add(near) << 3 | 1, line + 1);
+        // One place, however far it goes: what it accesses of an array is to be one footprint.
+        let place = u64::from(access.site.0) << 4 | (access.kind as u64) << 3 | 1;
+        let key = PlaceKey::new(place, 0);
         if !self.take(thread, key, access.addr, u64::from(access.size)) {
             self.access_at(thread, key, access, races);
         }
@@ -438,9 +437,6 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 }
-
-/// Accesses of one line that are farther apart are taken for accesses to different arrays.
-const LINE_REACH: u64 = 2048;
 
 /// Can the operation change what its thread knows, or what others know of it?
 const fn synchronises(op: AtomicOp) -> bool {
