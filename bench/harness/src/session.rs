@@ -100,17 +100,16 @@ impl Session {
 
     /// What checks alone cost is told by the programs of our own: links of real ones take long.
     fn wants(&self, program: usize, column: &Column) -> bool {
-        let group = self.programs.get(program).map(Program::group);
-        !(group == Some(Group::Real) && *column == Column::Null)
+        !(self.is_real(program) && *column == Column::Null)
+    }
+
+    fn is_real(&self, program: usize) -> bool {
+        self.programs.get(program).map(Program::group) == Some(Group::Real)
     }
 
     /// A counting build is only of use to the detectors.
     fn counts(&self, program: usize, column: &Column) -> bool {
-        let real = self
-            .programs
-            .get(program)
-            .is_some_and(|p| p.group() == Group::Real);
-        self.settings.facts && column.ours() && !real
+        self.settings.facts && column.ours() && !self.is_real(program)
     }
 
     /// Checks and accesses are counted by the program, the same for all detectors that share it: those without array shadows leave it to

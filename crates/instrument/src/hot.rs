@@ -80,7 +80,7 @@ fn choose(module: Module, quick: &[String]) {
         if function.is_declaration() || quick.contains(&function.name()) {
             continue;
         }
-        let cold: HashSet<Block> = cold_blocks(function).into_iter().collect();
+        let cold = cold_blocks(function);
         for block in function.blocks() {
             for call in block.instructions() {
                 let check = call.callee().filter(|callee| callee.is_function());
@@ -119,10 +119,10 @@ fn choose(module: Module, quick: &[String]) {
 const INLINE: &str = "footrace-inline";
 
 /// Blocks from which every way leads to an end that is no return, and those where an exception arrives.
-fn cold_blocks(function: Value) -> Vec<Block> {
+fn cold_blocks(function: Value) -> HashSet<Block> {
     let blocks = function.blocks();
     if function.has_attribute("cold") {
-        return blocks;
+        return blocks.into_iter().collect();
     }
     let mut cold: HashSet<Block> = HashSet::new();
     loop {
@@ -147,7 +147,7 @@ fn cold_blocks(function: Value) -> Vec<Block> {
             }
         }
         if cold.len() == before {
-            return blocks.into_iter().filter(|b| cold.contains(b)).collect();
+            return cold;
         }
     }
 }

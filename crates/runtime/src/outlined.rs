@@ -132,18 +132,8 @@ macro_rules! outlined {
             "push rcx",
             ".cfi_adjust_cfa_offset 8",
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
-            "mov rax, rdi",
-            "shr rax, {page_shift}",
-            "mov ecx, eax",
-            "and ecx, {cache_mask}",
-            "shl ecx, 4",
-            "cmp rax, qword ptr fs:[r11 + rcx + {cache}]",
-            "jne 7f",
-            "mov rcx, qword ptr fs:[r11 + rcx + {cache} + 8]",
+            $crate::stub::find_location!("7f"),
             "mov r11, qword ptr fs:[r11 + {epoch}]",
-            "lea eax, [rdi + rdi]",
-            "and eax, {word_mask}",
-            "add rcx, rax",
             $crate::outlined::test_words!($kind $bytes),
             "4:",
             ".cfi_remember_state",
@@ -175,6 +165,7 @@ pub(crate) use {one_of_several, outlined, test_words, whole_word};
 
 #[cfg(test)]
 mod tests {
+    use crate::stub::tests::random;
     use crate::tls;
     use core::sync::atomic::{AtomicUsize, Ordering};
     use engine::FastTrack;
@@ -228,13 +219,7 @@ mod tests {
     /// words that two threads read and write in several epochs; at the end of a page, too.
     #[test]
     fn what_is_redundant_does_not_come_through() {
-        let mut state = 11_u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut random = random(11);
         let detector = FastTrack::default();
         let mut me = detector.root(Tid(1));
         let mut other = detector.fork(&mut me, Tid(2), &mut |_| {});

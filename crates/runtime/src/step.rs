@@ -119,6 +119,25 @@ macro_rules! meet_part {
     };
 }
 
+/// Gives back the registers of a step, and is outside of the runtime again.
+macro_rules! leave_step {
+    ($pop:literal) => {
+        concat!(
+            $pop,
+            "pop r8\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "pop rsi\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "pop rbx\n",
+            ".cfi_restore rbx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "pop rdx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "mov dword ptr fs:[r11 + {depth}], 0\n",
+        )
+    };
+}
+
 /// Makes the step for an access at rdi to the location at rcx, whose first cell is in rax and inline, and returns to the program, or goes
 /// back to `8:`. It begins at `20:`; rax and rcx are pushed, r11 is where the block is.
 macro_rules! take_step {
@@ -288,17 +307,7 @@ macro_rules! take_step {
             "mov rbx, qword ptr fs:[r11 + {counts}]\n",
             "inc qword ptr [rbx + ", $rule, "] /* ", $other, " */\n",
             ".cfi_remember_state\n",
-            $pop,
-            "pop r8\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "pop rsi\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "pop rbx\n",
-            ".cfi_restore rbx\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "pop rdx\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "mov dword ptr fs:[r11 + {depth}], 0\n",
+            $crate::step::leave_step!($pop),
             "cmp dword ptr fs:[r11 + {pending}], 0\n",
             "jne 8b\n",
             "pop rcx\n",
@@ -308,24 +317,14 @@ macro_rules! take_step {
             "ret\n",
             ".cfi_restore_state\n",
             "29:\n",
-            $pop,
-            "pop r8\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "pop rsi\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "pop rbx\n",
-            ".cfi_restore rbx\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "pop rdx\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "mov dword ptr fs:[r11 + {depth}], 0\n",
+            $crate::step::leave_step!($pop),
             "jmp 8b\n",
             ".cfi_restore_state\n",
         )
     };
 }
 
-pub(crate) use {is_noted, meet_part, overwrite_whole, take_step};
+pub(crate) use {is_noted, leave_step, meet_part, overwrite_whole, take_step};
 
 // As the steps have it.
 const _: () = assert!(engine::shadow::ordered::ORDERED == abi::hot::ORDERED);
@@ -338,6 +337,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use crate::site::{LockSetId, SiteCache, locks_in_key, slot_in_block};
+    use crate::stub::tests::random;
     use crate::stub::word_stub;
     use crate::table::MIX;
     use crate::tls;
@@ -425,13 +425,7 @@ mod tests {
     /// each access that a stub makes, the location is what the engine makes of it, and so are the counts.
     #[test]
     fn the_stubs_make_the_steps_of_the_engine() {
-        let mut state = 11u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut random = random(11);
         let mut twins = Twins::new();
         let (base, words) = (6 << 40, 8);
         let own = tls::own();

@@ -119,6 +119,28 @@ macro_rules! is_recorded {
     };
 }
 
+/// The location of an access at rdi, in rcx, as the inlined test finds it; eax is where it is in its page, r11 where the block is. Goes to `$unknown` if the page is not in the
+/// cache.
+macro_rules! find_location {
+    ($unknown:literal) => {
+        concat!(
+            "mov rax, rdi\n",
+            "shr rax, {page_shift}\n",
+            "mov ecx, eax\n",
+            "and ecx, {cache_mask}\n",
+            "shl ecx, 4\n",
+            "cmp rax, qword ptr fs:[r11 + rcx + {cache}]\n",
+            "jne ",
+            $unknown,
+            "\n",
+            "mov rcx, qword ptr fs:[r11 + rcx + {cache} + 8]\n",
+            "lea eax, [rdi + rdi]\n",
+            "and eax, {word_mask}\n",
+            "add rcx, rax\n",
+        )
+    };
+}
+
 /// Takes an access at rdi that is settled by `4:`, or goes on behind `8:`. Wide accesses and ranges are looked at elsewhere.
 macro_rules! take_settled {
     (Read 16) => { $crate::stub::take_settled!(@none) };
@@ -133,18 +155,7 @@ macro_rules! take_settled {
     };
     ($kind:ident $size:tt) => {
         concat!(
-            // The location, as the inlined test finds it.
-            "mov rax, rdi\n",
-            "shr rax, {page_shift}\n",
-            "mov ecx, eax\n",
-            "and ecx, {cache_mask}\n",
-            "shl ecx, 4\n",
-            "cmp rax, qword ptr fs:[r11 + rcx + {cache}]\n",
-            "jne 50f\n",
-            "mov rcx, qword ptr fs:[r11 + rcx + {cache} + 8]\n",
-            "lea eax, [rdi + rdi]\n",
-            "and eax, {word_mask}\n",
-            "add rcx, rax\n",
+            $crate::stub::find_location!("50f"),
             "mov rax, qword ptr [rcx]\n",
             // Two accesses, or none: to be recorded.
             "test eax, {inline}\n",
@@ -396,10 +407,12 @@ macro_rules! range_stub {
     };
 }
 
-pub(crate) use {find_page, is_recorded, range_stub, stub, take_foreseen, take_settled, word_stub};
+pub(crate) use {
+    find_location, find_page, is_recorded, range_stub, stub, take_foreseen, take_settled, word_stub,
+};
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use crate::site::SiteCache;
     use crate::tls;
     use core::sync::atomic::{AtomicUsize, Ordering};
@@ -440,7 +453,7 @@ mod tests {
     }
 
     /// Numbers below what is asked for.
-    fn random(mut state: u64) -> impl FnMut(u64) -> u64 {
+    pub(crate) fn random(mut state: u64) -> impl FnMut(u64) -> u64 {
         move |below| {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)

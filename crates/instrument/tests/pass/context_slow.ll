@@ -26,8 +26,6 @@
 ; COUNT 2 load i64, ptr @__footrace_context
 ; COUNT 3 mul i64
 ; COUNT 5 store i64
-@used = global [2 x ptr] [ptr @f, ptr @g]
-
 define void @f(ptr %p, i1 %c) {
   br i1 %c, label %slow, label %quick
 slow:
@@ -55,9 +53,6 @@ lands:
   %pad = landingpad { ptr, i32 } cleanup
   call void @__footrace_read4_outlined(ptr %p)
   resume { ptr, i32 } %pad
-}
-define void @g(ptr %p) personality ptr @personality {
-  ret void
 }
 declare void @other()
 declare void @__footrace_read4_slow(ptr)
