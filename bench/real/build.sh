@@ -2,7 +2,8 @@
 # Real programs, unmodified: their sources and builds. The benchmark harness calls this; bench/README.md says what for.
 #
 #   build.sh fetch NAME            sources, and the files that its job reads
-#   build.sh build NAME FOLDER     builds in FOLDER with CC, CXX, AR, RANLIB and CARGO_BUILD; the program is FOLDER/program
+#   build.sh build NAME FOLDER PROGRAM   builds in FOLDER, which is emptied, with CC, CXX, AR, RANLIB and CARGO_BUILD
+#   build.sh link NAME FOLDER PROGRAM    the same, with all that is compiled there already: what is chosen at the link may differ
 #
 # REAL_DIR: where sources and files go. Needs Debian's dpkg-dev, make, cmake, autoconf, tcl; python3.
 set -euo pipefail
@@ -123,7 +124,7 @@ fetch() {
   case $1 in
     pigz) deb zlib pigz && input 8 ;;
     pbzip2) deb bzip2 pbzip2 && input 4 ;;
-    zstd) deb libzstd && input 8 ;;
+    zstd) deb libzstd && input 4 ;;
     xz) deb xz-utils && input 2 ;;
     memcached) deb libevent memcached ;;
     x264) deb x264 && video ;;
@@ -139,27 +140,53 @@ fetch() {
 
 # ---- builds: in a folder of their own, with the variables a user would set -----------------------------------
 
-take() { for package in "$@"; do cp -r "$work/src/$package" .; done; }
+take() {
+  local package
+  for package in "$@"; do
+    if [ ! -e "$package" ]; then cp -r "$work/src/$package" .; fi
+  done
+}
+# once STEP COMMAND…: what a further link need not do again.
+once() {
+  local done=$PWD/$1.done
+  shift
+  if [ ! -e "$done" ]; then
+    "$@"
+    touch "$done"
+  fi
+}
+# at FOLDER COMMAND…
+at() {
+  local folder=$1
+  shift
+  (cd "$folder" && "$@")
+}
 
 build_pigz() {
   take zlib pigz
-  (cd zlib && ./configure --static && make -j$jobs libz.a)
+  once configure at zlib ./configure --static
+  make -C zlib -j$jobs libz.a
+  rm -f pigz/pigz
   make -C pigz -j$jobs CC="$CC" CFLAGS="-O3 -I../zlib" LDFLAGS="-L../zlib" pigz
   cp pigz/pigz program
 }
 build_zstd() {
   take libzstd
+  find libzstd/programs -name zstd -delete
   make -C libzstd/programs -j$jobs HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 zstd
   cp libzstd/programs/zstd program
 }
 build_xz() {
   take xz-utils
-  (cd xz-utils && ./configure --disable-shared --disable-nls --disable-doc --disable-scripts && make -j$jobs)
+  once configure at xz-utils ./configure --disable-shared --disable-nls --disable-doc --disable-scripts
+  rm -f xz-utils/src/xz/xz
+  make -C xz-utils -j$jobs
   cp xz-utils/src/xz/xz program
 }
 build_pbzip2() {
   take bzip2 pbzip2
   make -C bzip2 -j$jobs CC="$CC" AR="$AR" RANLIB="$RANLIB" libbz2.a
+  rm -f pbzip2/pbzip2
   # g++ warns of "..."PRIuMAX without a space; for clang it is an error unless told otherwise.
   make -C pbzip2 CXX="$CXX" CXXFLAGS="-O2 -I../bzip2 -pthread -D_LARGEFILE64_SOURCE -D_FILE_OFFSET_BITS=64 \
     -Wno-reserved-user-defined-literal" \
@@ -168,29 +195,35 @@ build_pbzip2() {
 }
 build_memcached() {
   take libevent memcached
-  cmake -S libevent -B event -DCMAKE_INSTALL_PREFIX="$PWD/installed" -DEVENT__LIBRARY_TYPE=STATIC \
+  once libevent cmake -S libevent -B event -DCMAKE_INSTALL_PREFIX="$PWD/installed" -DEVENT__LIBRARY_TYPE=STATIC \
     -DEVENT__DISABLE_OPENSSL=ON -DEVENT__DISABLE_TESTS=ON -DEVENT__DISABLE_SAMPLES=ON \
     -DEVENT__DISABLE_BENCHMARK=ON -DCMAKE_BUILD_TYPE=Release -DCMAKE_POLICY_VERSION_MINIMUM=3.5
-  cmake --build event -j$jobs --target install
-  (cd memcached && ./configure --with-libevent="$PWD/../installed" --disable-docs --disable-werror && make -j$jobs memcached)
+  once install cmake --build event -j$jobs --target install
+  once configure at memcached ./configure --with-libevent="$PWD/installed" --disable-docs --disable-werror
+  rm -f memcached/memcached
+  make -C memcached -j$jobs memcached
   cp memcached/memcached program
 }
 # Without hand-written assembly, in which nobody sees accesses. To learn the byte order, configure looks for strings in an object, which
 # bitcode does not have: it is told what strings(1) would print on this machine.
 build_x264() {
   take x264
-  (cd x264 && STRINGS="echo EGIB naidnePF" ./configure --disable-asm --disable-opencl --disable-avs --disable-swscale --disable-lavf --disable-ffms \
-    --disable-gpac --disable-lsmash --bit-depth=8 && make -j$jobs x264)
+  once configure at x264 env STRINGS="echo EGIB naidnePF" ./configure --disable-asm --disable-opencl --disable-avs --disable-swscale \
+    --disable-lavf --disable-ffms --disable-gpac --disable-lsmash --bit-depth=8
+  rm -f x264/x264
+  make -C x264 -j$jobs x264
   cp x264/x264 program
 }
 build_sqlite() {
   take sqlite3
-  (cd sqlite3 && CC=cc ./configure --disable-tcl --disable-readline && CC=cc make sqlite3.c)
-  $CC -O2 -pthread -DSQLITE_THREADSAFE=1 -Isqlite3 sqlite3/sqlite3.c "$here/sqlite.c" -o program -lm -ldl
+  once configure at sqlite3 env CC=cc ./configure --disable-tcl --disable-readline
+  once amalgamation env CC=cc make -C sqlite3 sqlite3.c
+  once compile $CC -O2 -pthread -DSQLITE_THREADSAFE=1 -c sqlite3/sqlite3.c -o sqlite3.o
+  $CC -O2 -pthread -Isqlite3 sqlite3.o "$here/sqlite.c" -o program -lm -ldl
 }
 build_leveldb() {
   take leveldb
-  cmake -S leveldb -B lib -DCMAKE_BUILD_TYPE=Release -DLEVELDB_BUILD_TESTS=OFF -DLEVELDB_BUILD_BENCHMARKS=OFF \
+  once configure cmake -S leveldb -B lib -DCMAKE_BUILD_TYPE=Release -DLEVELDB_BUILD_TESTS=OFF -DLEVELDB_BUILD_BENCHMARKS=OFF \
     -DHAVE_SNAPPY=OFF -DHAVE_CRC32C=OFF -DHAVE_TCMALLOC=OFF -DCMAKE_POLICY_VERSION_MINIMUM=3.5 -DCMAKE_AR="$(command -v "$AR")" \
     -DCMAKE_RANLIB="$(command -v "$RANLIB")"
   cmake --build lib -j$jobs --target leveldb
@@ -213,16 +246,13 @@ build_tokio() { build_own tokio; }
 
 case ${1-} in
   fetch) fetch "$2" ;;
-  build)
+  build | link)
     # One command a line: a list with && would go on, in the caller's folder, if a part of it failed.
-    rm -rf "$3"
-    mkdir -p "$3/build"
-    cd "$3/build"
+    if [ "$1" = build ]; then rm -rf "$3"; fi
+    mkdir -p "$3"
+    cd "$3"
     "build_$2"
-    cp program ../program
-    # What is not needed any more takes gigabytes.
-    cd ..
-    rm -rf build
+    cp program "$4"
     ;;
-  *) echo "usage: build.sh fetch NAME | build NAME FOLDER" >&2; exit 2 ;;
+  *) echo "usage: build.sh fetch NAME | build NAME FOLDER PROGRAM | link NAME FOLDER PROGRAM" >&2; exit 2 ;;
 esac

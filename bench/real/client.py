@@ -15,7 +15,7 @@ import threading
 import time
 
 CONNECTIONS = 8
-REQUESTS = 3000
+REQUESTS = 1500
 
 
 def free_port():

@@ -3,7 +3,7 @@
 use crate::column::{Kind, Variant};
 use crate::measure;
 use crate::pool;
-use crate::program::{Places, Program};
+use crate::program::{Places, Program, Recipe};
 use crate::progress::{Phase, Progress};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -67,7 +67,7 @@ pub(crate) fn build_all(
             }
         }
     }
-    let mut by_folder: BTreeMap<PathBuf, Vec<(Which, crate::program::Recipe)>> = BTreeMap::new();
+    let mut by_folder: BTreeMap<PathBuf, Vec<(Which, Recipe)>> = BTreeMap::new();
     for which in wanted {
         let (number, kind, variant) = which;
         let Some(program) = programs.get(*number) else {
@@ -105,11 +105,18 @@ pub(crate) fn build_all(
                 groups,
                 |worker, group| {
                     let scratch = places.scratch.join(format!("build-{worker}"));
+                    let (mut compiled, mut leftover) = (None, None);
                     for (which, recipe) in group {
-                        let built = build(&which, recipe, &tools, &scratch);
+                        let leftovers = recipe.keep.then(|| recipe.folder.clone());
+                        let built = build(&which, recipe, &tools, &scratch, &mut compiled);
                         if sender.send((which, built)).is_err() {
                             return;
                         }
+                        leftover = leftovers.or(leftover);
+                    }
+                    if let Some(folder) = leftover {
+                        // Gigabytes that nobody needs any more; what stays of them does no harm.
+                        let _ = fs::remove_dir_all(folder);
                     }
                 },
                 |()| {},
@@ -127,17 +134,27 @@ pub(crate) fn build_all(
 
 /// Real programs take long to build and are kept until the tools change; the others are built anew, so that build times are
 /// those of a build.
-fn build(which: &Which, recipe: crate::program::Recipe, tools: &str, scratch: &Path) -> Built {
+///
+/// `compiled`: the seconds that compiling took in this folder, once that has happened there. Who comes later only links, and is told the
+/// seconds of both.
+fn build(
+    which: &Which,
+    recipe: Recipe,
+    tools: &str,
+    scratch: &Path,
+    compiled: &mut Option<f64>,
+) -> Built {
     let tool = recipe.command.get_program().to_string_lossy().into_owned();
     if tool.contains('/') && !Path::new(&tool).is_file() {
         return Err("the tool is not built: run `cargo xtask dist`".to_string());
     }
-    let keep = recipe.folder.join("kept");
+    let mark = recipe.executable.with_extension("kept");
     let key = match which.1 {
         Kind::Plain | Kind::Tsan => "",
         Kind::Null | Kind::Checked(_) => tools,
     };
-    if let Ok(text) = fs::read_to_string(&keep)
+    if recipe.keep
+        && let Ok(text) = fs::read_to_string(&mark)
         && let Some((seconds, of)) = text.split_once(' ')
         && of == key
         && recipe.executable.is_file()
@@ -145,19 +162,28 @@ fn build(which: &Which, recipe: crate::program::Recipe, tools: &str, scratch: &P
     {
         return Ok((recipe.executable, seconds));
     }
-    let run =
-        measure::run(recipe.command, LIMIT, scratch).map_err(|e| format!("cannot build: {e}"))?;
-    match run.status {
-        Some(status) if status.success() && recipe.executable.is_file() => {
-            if recipe.executable.ends_with("program") {
-                let text = format!("{} {key}", run.cpu_seconds);
-                fs::write(&keep, text).map_err(|e| format!("{}: {e}", keep.display()))?;
-            }
-            Ok((recipe.executable, run.cpu_seconds))
+    let follow = |command| {
+        let run = measure::run(command, LIMIT, scratch).map_err(|e| format!("cannot build: {e}"))?;
+        match run.status {
+            Some(status) if status.success() && recipe.executable.is_file() => Ok(run.cpu_seconds),
+            Some(_) => Err(format!("does not build: {}", run.complaint())),
+            None => Err("building takes too long".to_string()),
         }
-        Some(_) => Err(format!("does not build: {}", run.complaint())),
-        None => Err("building takes too long".to_string()),
+    };
+    let seconds = match (recipe.link, *compiled) {
+        (None, _) => follow(recipe.command)?,
+        (Some(link), Some(compiling)) => compiling + follow(link)?,
+        (Some(link), None) => {
+            let whole = follow(recipe.command)?;
+            *compiled = Some((whole - follow(link)?).max(0.0));
+            whole
+        }
+    };
+    if recipe.keep {
+        fs::write(&mark, format!("{seconds} {key}"))
+            .map_err(|e| format!("{}: {e}", mark.display()))?;
     }
+    Ok((recipe.executable, seconds))
 }
 
 /// Something that changes when the tools do.

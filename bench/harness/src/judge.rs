@@ -7,8 +7,8 @@ use crate::program::{Check, Job};
 /// Why a run does not count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// Over the time limit.
-    Slow,
+    /// Over the time limit; its memory until then.
+    Slow(Option<u64>),
     /// The column cannot do this: why.
     Unable(String),
     /// The result is wrong: how.
@@ -39,7 +39,7 @@ pub(crate) fn judge(
     reference: Option<&[u8]>,
 ) -> Result<bool, Fault> {
     let Some(status) = run.status else {
-        return Err(Fault::Slow);
+        return Err(Fault::Slow(run.peak_bytes));
     };
     let races = status.code() == Some(RACES) && *column != Column::Plain && *column != Column::Null;
     if !status.success() && !races {

@@ -57,6 +57,10 @@ pub(crate) struct Recipe {
     pub(crate) executable: PathBuf,
     /// Recipes with the same folder must not run at the same time.
     pub(crate) folder: PathBuf,
+    /// What is enough where another recipe of the folder was followed: a link.
+    pub(crate) link: Option<Command>,
+    /// Takes long: the executable is kept until the tools change, and nothing else in the folder is.
+    pub(crate) keep: bool,
 }
 
 /// The rows that share a mean.
@@ -251,6 +255,8 @@ impl Program {
             command,
             folder: executable.clone(),
             executable,
+            link: None,
+            keep: false,
         })
     }
 
@@ -274,6 +280,8 @@ impl Program {
             command,
             executable: folder.join(released).join(&self.short),
             folder,
+            link: None,
+            keep: false,
         })
     }
 }

@@ -33,7 +33,8 @@ pub(crate) fn time(table: &Table, program: usize, column: usize) -> Option<Figur
 
 /// Memory in plain runs.
 pub(crate) fn memory(table: &Table, program: usize, column: usize) -> Option<Figure> {
-    table.memory(program, column).map(Figure::Is)
+    let is = table.memory(program, column).map(Figure::Is);
+    is.or_else(|| table.memory_above(program, column).map(Figure::Above))
 }
 
 /// The geometric mean of a column over the programs of a group that have a value in all columns that have any in this group.

@@ -131,7 +131,7 @@ impl Session {
                 }),
                 Err(fault) => {
                     series.stopped = Some(match fault {
-                        Fault::Slow => format!("{x}: over {} s", LIMIT.as_secs()),
+                        Fault::Slow(_) => format!("{x}: over {} s", LIMIT.as_secs()),
                         Fault::Unable(why) | Fault::Wrong(why) => format!("{x}: {why}"),
                     });
                     break;

@@ -6,7 +6,7 @@ use crate::facts;
 use crate::judge::{Fault, canonical, judge};
 use crate::measure;
 use crate::pool;
-use crate::program::{Group, Job, Places, Program, run_command};
+use crate::program::{Job, Places, Program, run_command};
 use crate::progress::{Phase, Progress};
 use crate::stats::summary;
 use crate::table::{Facts, Table, present};
@@ -98,18 +98,9 @@ impl Session {
             .collect()
     }
 
-    /// What checks alone cost is told by the programs of our own: links of real ones take long.
-    fn wants(&self, program: usize, column: &Column) -> bool {
-        !(self.is_real(program) && *column == Column::Null)
-    }
-
-    fn is_real(&self, program: usize) -> bool {
-        self.programs.get(program).map(Program::group) == Some(Group::Real)
-    }
-
     /// A counting build is only of use to the detectors.
-    fn counts(&self, program: usize, column: &Column) -> bool {
-        self.settings.facts && column.ours() && !self.is_real(program)
+    fn counts(&self, column: &Column) -> bool {
+        self.settings.facts && column.ours()
     }
 
     /// Checks and accesses are counted by the program, the same for all detectors that share it: those without array shadows leave it to
@@ -163,19 +154,13 @@ impl Session {
     pub(crate) fn build(&mut self) {
         self.expect();
         let mut wanted: BTreeSet<Which> = BTreeSet::new();
-        for (p, c, column) in self.cells() {
-            if !self.wants(p, &column) {
-                if let Some(cell) = self.table.cell_mut(p, c) {
-                    cell.skipped = Some("not measured, to save builds".to_string());
-                }
-                continue;
-            }
+        for (p, _, column) in self.cells() {
             wanted.insert((p, column.kind(), Variant::Clean));
             let seeded = self.programs.get(p).is_some_and(Program::seeded);
             if seeded && (column.ours() || column.peer()) {
                 wanted.insert((p, column.kind(), Variant::Seeded));
             }
-            if self.counts(p, &column) {
+            if self.counts(&column) {
                 wanted.insert((p, column.kind(), Variant::Counted));
             }
         }
@@ -225,7 +210,7 @@ impl Session {
             ] {
                 let wanted = match look {
                     Look::Seeded => true,
-                    Look::Facts => self.counts(p, &column) && !self.counted_by_another(&column),
+                    Look::Facts => self.counts(&column) && !self.counted_by_another(&column),
                 };
                 if let (true, Some(executable)) =
                     (wanted, self.executable(p, &column.kind(), variant))
@@ -442,8 +427,9 @@ impl Session {
             None => None,
             Some(Err(fault)) => {
                 match fault {
-                    Fault::Slow => {
+                    Fault::Slow(bytes) => {
                         cell.over_seconds = Some(limit.as_secs_f64());
+                        cell.over_bytes = bytes;
                         cell.skipped = Some(format!("over {} s", limit.as_secs()));
                     }
                     Fault::Unable(why) => cell.skipped = Some(why),
@@ -523,7 +509,7 @@ fn find_seeded(
         match run_once(column, executable, job, limit, scratch, None) {
             Ok((_, true)) => return Some(true),
             Ok((_, false)) | Err(Fault::Wrong(_)) => ended = Some(false),
-            Err(Fault::Unable(_) | Fault::Slow) => return ended,
+            Err(Fault::Unable(_) | Fault::Slow(_)) => return ended,
         }
     }
     ended

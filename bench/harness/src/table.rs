@@ -39,6 +39,8 @@ pub(crate) struct Cell {
     pub(crate) peak_bytes: Vec<Option<u64>>,
     /// A run was given up after so many seconds.
     pub(crate) over_seconds: Option<f64>,
+    /// What that run's memory had reached.
+    pub(crate) over_bytes: Option<u64>,
     pub(crate) binary_bytes: Option<u64>,
     /// Processor time.
     pub(crate) build_seconds: Option<f64>,
@@ -143,6 +145,12 @@ impl Table {
     /// Peak memory in plain runs' peak memory.
     pub(crate) fn memory(&self, program: usize, column: usize) -> Option<f64> {
         Some(self.peak(program, column)? / self.peak(program, self.column(&Column::Plain)?)?)
+    }
+
+    /// Of a run that was given up: the memory that it needs at least.
+    pub(crate) fn memory_above(&self, program: usize, column: usize) -> Option<f64> {
+        let over = self.cell(program, column)?.over_bytes?;
+        Some(over as f64 / self.peak(program, self.column(&Column::Plain)?)?)
     }
 
     /// Median of the peaks, in bytes.
@@ -315,6 +323,7 @@ pub(crate) mod tests {
             }
             if let Some(cell) = table.cell_mut(p, 3) {
                 cell.over_seconds = Some(15.0);
+                cell.over_bytes = Some(7 << 20);
             }
         }
         table
@@ -330,6 +339,7 @@ pub(crate) mod tests {
         assert_eq!(table.memory(1, 2), Some(3.0));
         assert_eq!(table.slowdown_above(0, 3), Some(10.0));
         assert_eq!(table.slowdown(0, 3), None);
+        assert!(table.memory_above(0, 3).is_some() && table.memory(0, 3).is_none());
     }
 
     #[test]
