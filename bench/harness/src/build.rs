@@ -163,7 +163,8 @@ fn build(
         return Ok((recipe.executable, seconds));
     }
     let follow = |command| {
-        let run = measure::run(command, LIMIT, scratch).map_err(|e| format!("cannot build: {e}"))?;
+        let run =
+            measure::run(command, LIMIT, scratch).map_err(|e| format!("cannot build: {e}"))?;
         match run.status {
             Some(status) if status.success() && recipe.executable.is_file() => Ok(run.cpu_seconds),
             Some(_) => Err(format!("does not build: {}", run.complaint())),
