@@ -237,6 +237,7 @@ impl Analysis {
         match self {
             Analysis::FastTrack(detector) => detector.shadow().split_root(),
             Analysis::Djit(detector) => detector.shadow().split_root(),
+            Analysis::SlimState(detector) => detector.split_root(),
             _ => core::ptr::null(),
         }
     }
@@ -366,10 +367,11 @@ impl State {
         }
     }
 
-    /// The counts of rules, of the detector whose accesses the stubs record themselves.
+    /// The counts of rules, of the detectors whose accesses the stubs record themselves.
     pub fn counts(&self) -> Option<&[AtomicU64]> {
         match self {
             State::FastTrack(thread) => Some(thread.counts.entries()),
+            State::SlimState(thread) => Some(thread.counts()),
             _ => None,
         }
     }
@@ -379,6 +381,7 @@ impl State {
     pub fn recorded_in(&self) -> Option<Slot> {
         match self {
             State::FastTrack(thread) => thread.clock.recorded_in(),
+            State::SlimState(thread) => thread.recorded_in(),
             _ => None,
         }
     }

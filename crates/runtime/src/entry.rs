@@ -76,7 +76,7 @@ fn quick_word(
     let Some((order, shadow, precise)) = runtime.analysis.by_word_still(&mut thread.state) else {
         return false;
     };
-    if let Analysis::FastTrack(_) = runtime.analysis {
+    if let Analysis::FastTrack(_) | Analysis::SlimState(_) = runtime.analysis {
         // The next such access is one that the stub makes itself.
         ordered::note(&own.ordered, &precise.clock, location);
         own.slot.store(slot_in_block(slot), Ordering::Relaxed);

@@ -10,6 +10,9 @@
 //! called. It does nothing if the site has no number yet, if nothing was recorded in the epoch yet ([`abi::hot::Block::slot`]), if an access is not noted as
 //! ordered, if bytes of the access are recorded already, and if sites have to be put together.
 //!
+//! SlimState's stubs do nothing either if some byte of the access is not in the location yet: it may be one of a part of an array that is
+//! compressed, even if its neighbours in the word are not (PREFIX may end there). What is there was recorded as a single element, which it stays as long as the block lives.
+//!
 //! **Why that is one step.** Both cells are compared and exchanged by one instruction, `cmpxchg16b`. Who else changes them has LOCKED in the first
 //! meanwhile, which is no access, so the comparison fails; and what is compared was read before, so all that was decided by it holds. No lock is ever seen to be held by a stub.
 //! The thread is inside of the runtime meanwhile, so that no handler of a signal comes between the look at the epoch and the record, which could publish the one
@@ -31,6 +34,22 @@ macro_rules! is_noted {
             "sub rcx, r8\n",
             "shr rcx, {ordered_shift} + {slot_shift}\n",
             "jnz 29f\n",
+        )
+    };
+}
+
+/// Does what the location remembers, rax and rdx, have all bytes of the access? If not, SlimState makes no step. Uses rcx; `$missing` leaves a bit of it, or the flag, for
+/// those that are not there.
+macro_rules! is_covered {
+    ($missing:literal) => {
+        concat!(
+            "cmp qword ptr fs:[r11 + {streams}], 0\n",
+            "je 40f\n",
+            "mov rcx, rax\n",
+            "or rcx, rdx\n",
+            $missing,
+            "jnz 29f\n",
+            "40:\n",
         )
     };
 }
@@ -151,6 +170,7 @@ macro_rules! take_step {
         $crate::step::take_step!(@step 0, "", "", concat!(
             "test dil, 7\n",
             "jnz 29f\n",
+            $crate::step::is_covered!("shr rcx, {bytes_shift}\ninc cl\n"),
             "test rax, rax\n",
             "jz 24f\n",
             $crate::step::overwrite_whole!("rax", "21", "22"),
@@ -164,6 +184,7 @@ macro_rules! take_step {
         $crate::step::take_step!(@step 0, "", "", concat!(
             "test dil, 7\n",
             "jnz 29f\n",
+            $crate::step::is_covered!("shr rcx, {bytes_shift}\ninc cl\n"),
             "btr rbx, {write_bit}\n",
             "xor ecx, ecx\n",
             "test rax, rax\n",
@@ -220,6 +241,7 @@ macro_rules! take_step {
             $kind,
             "rol rbx, {bytes_shift}\n",
             "shl r9, {bytes_shift}\n",
+            $crate::step::is_covered!("not rcx\ntest rcx, r9\n"),
             $crate::step::meet_part!("rax", "r10", $first, $own_first, "31", "30", "32"),
             $crate::step::meet_part!("rdx", "rdi", $second, $own_second, "34", "33", "35"),
             // What is left comes first.
@@ -324,7 +346,7 @@ macro_rules! take_step {
     };
 }
 
-pub(crate) use {is_noted, leave_step, meet_part, overwrite_whole, take_step};
+pub(crate) use {is_covered, is_noted, leave_step, meet_part, overwrite_whole, take_step};
 
 // As the steps have it.
 const _: () = assert!(engine::shadow::ordered::ORDERED == abi::hot::ORDERED);
@@ -343,6 +365,7 @@ mod tests {
     use crate::tls;
     use core::sync::atomic::{AtomicUsize, Ordering};
     use engine::FastTrack;
+    use engine::slimstate::SlimState;
     use engine::detector::{Access, Detector};
     use engine::precise::PreciseThread;
     use engine::shadow::{RuleName, ordered};
@@ -422,15 +445,23 @@ mod tests {
     }
 
     /// Words that some threads read and write, in whole and in part, with locks or without, from some places and in some contexts: after
-    /// each access that a stub makes, the location is what the engine makes of it, and so are the counts.
+    /// each access that a stub makes, the location is what the engine makes of it, and so are the counts. Where there are arrays, a
+    /// stub makes none to bytes that were not recorded.
     #[test]
     fn the_stubs_make_the_steps_of_the_engine() {
-        let mut random = random(11);
+        make_steps(core::ptr::null_mut(), 11);
+        let arrays = SlimState::default().root(Tid(1));
+        make_steps(arrays.streams().cast_mut().cast(), 12);
+    }
+
+    fn make_steps(streams: *mut (), seed: u64) {
+        let mut random = random(seed);
         let mut twins = Twins::new();
         let (base, words) = (6 << 40, 8);
         let own = tls::own();
         let mut sites = SiteCache::new();
         SiteCache::show(Some(&sites), own);
+        own.streams.store(streams, Ordering::Relaxed);
         ordered::clear(&own.ordered);
         let settled = core::ptr::from_ref(twins.threads[0][0].memo.settled()).cast_mut();
         own.settled.store(settled.cast(), Ordering::Relaxed);
@@ -543,6 +574,9 @@ mod tests {
                     taken[kind as usize][size as usize] += 1;
                 }
                 assert_eq!(races, 0, "round {round}: {access:?} {before:?}");
+                let bytes = before.iter().fold(0, |all, (cell, _)| all | cell.mask());
+                let missing = (((1u32 << size) - 1) << (addr % 8)) as u8 & !bytes;
+                assert!(streams.is_null() || missing == 0, "{access:?} {before:?}");
             } else {
                 missed += 1;
                 let detector = &twins.detectors[0];
@@ -574,6 +608,7 @@ mod tests {
             let (ours, theirs) = (twins.history(0, addr), twins.history(1, addr));
             assert_eq!(ours, theirs, "round {round}: {access:?} on {before:?}");
         }
+        own.streams.store(core::ptr::null_mut(), Ordering::Relaxed);
         own.slot.store(0, Ordering::Relaxed);
         own.pages.store(core::ptr::null_mut(), Ordering::Relaxed);
         let nothing = core::ptr::from_ref(&engine::shadow::NOTHING).cast_mut();
@@ -582,7 +617,7 @@ mod tests {
         tls::set_context(0);
         for sizes in taken {
             for size in [1, 2, 4, 8] {
-                assert!(sizes[size] > 300, "{taken:?} {missed}");
+                assert!(sizes[size] > 200, "{taken:?} {missed}");
             }
         }
     }

@@ -11,7 +11,7 @@ use super::sitelists::SiteLists;
 use super::streams::{PlaceKey, StreamTable, Streams, Target};
 use super::trail::{Extended, Trail};
 use super::{BitSet, Labels, Strided};
-use crate::clock::{Limits, ThreadClock};
+use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::{Entries, Epoch, FastTrackRule, Location, RuleName, Span};
@@ -19,6 +19,7 @@ use crate::sync::{Bracket, HappensBefore};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::Range;
+use core::sync::atomic::AtomicU64;
 use event::{AccessKind, Addr, Elements, Site, Tid};
 
 /// The paper's detector: strided-range footprints, the partition modes of Table I.
@@ -89,6 +90,14 @@ impl<F> SlimThread<F> {
     pub fn epoch(&self) -> Epoch {
         self.base.clock.epoch()
     }
+    /// The slot in which the thread has recorded something in its epoch.
+    pub fn recorded_in(&self) -> Option<Slot> {
+        self.base.clock.recorded_in()
+    }
+    /// How often it followed FastTrack's rules.
+    pub fn counts(&self) -> &[AtomicU64] {
+        self.base.counts.entries()
+    }
     /// What the thread knows of states outside, in the locations of FINE elements.
     pub fn settled(&self) -> &Entries {
         self.base.memo.settled()
@@ -130,6 +139,11 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     /// compressed arrays have locations that nobody touches, which never make an access redundant.
     pub fn split_location(&self, addr: Addr) -> Option<&Location> {
         self.memory.split_location(addr)
+    }
+
+    /// Where these locations are found.
+    pub fn split_root(&self) -> *const () {
+        self.memory.split_root()
     }
 
     pub(super) fn ground<'a>(
