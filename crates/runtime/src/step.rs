@@ -365,10 +365,10 @@ mod tests {
     use crate::tls;
     use core::sync::atomic::{AtomicUsize, Ordering};
     use engine::FastTrack;
-    use engine::slimstate::SlimState;
     use engine::detector::{Access, Detector};
     use engine::precise::PreciseThread;
     use engine::shadow::{RuleName, ordered};
+    use engine::slimstate::SlimState;
     use event::{AccessKind, Addr, Site, SyncId, Tid};
 
     /// Where the access came from that the stub did not make; 0 if it did.
