@@ -4,7 +4,7 @@
 enum { SIZE = 1 << 20 };
 
 static void *first(void *arg) {
-  char *block = malloc(SIZE);
+  char *block = invisible_pointer(malloc(SIZE));
   block[7] = 1;
   free(block);
   invisible_signal(1);
@@ -14,7 +14,7 @@ static void *first(void *arg) {
 static void *second(void *arg) {
   invisible_wait(1);
   for (int i = 0; i < 64; i++) {
-    char *block = malloc(SIZE);
+    char *block = invisible_pointer(malloc(SIZE));
     block[7] = 2;
     free(block);
   }

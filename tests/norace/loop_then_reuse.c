@@ -20,7 +20,7 @@ static int __attribute__((noinline)) on_stack(int n) {
 
 static void *first(void *arg) {
   int n = count;
-  int *heap = malloc(N * sizeof *heap);
+  int *heap = invisible_pointer(malloc(N * sizeof *heap));
   for (int i = 0; i < n; i++)
     heap[i] = i;
   free(heap);
@@ -37,7 +37,7 @@ static void *first(void *arg) {
 static void *second(void *arg) {
   invisible_wait(1);
   int n = count;
-  int *heap = malloc(N * sizeof *heap);
+  int *heap = invisible_pointer(malloc(N * sizeof *heap));
   for (int i = 0; i < n; i++)
     heap[i] = -i;
   free(heap);

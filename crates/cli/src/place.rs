@@ -73,6 +73,7 @@ impl Place {
                 ProxyUse::Never
             },
             loops_end: self.loops_end,
+            copies_stay: false,
             contexts: self.contexts,
         };
         let placed = place_program(&lowered.program, options);
@@ -99,6 +100,7 @@ fn stats(c: Counts) -> String {
         ("checked on the spot", c.immediate),
         ("commits of endless loops", c.commits),
         ("functions not analysed", c.fallback),
+        ("accesses not deferred", c.stayed),
     ]
     .iter()
     .map(|(what, n)| format!("// {n:8} {what}\n"))

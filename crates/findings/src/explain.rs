@@ -188,6 +188,12 @@ fn describe(text: &mut String, table: &Table, access: &Access) {
             "    dropped where a later access is sure to come, whose check covers it, with no acquire in between"
         );
     }
+    if fate.stayed {
+        let _ = writeln!(
+            text,
+            "    not deferred: there would be a check on each of several ways"
+        );
+    }
     if let Some(why) = fate.dropped {
         let _ = writeln!(text, "    dropped: {}", table.text(why));
     }

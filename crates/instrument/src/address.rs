@@ -73,8 +73,11 @@ fn constant_offset(module: Module, gep: Value) -> Option<i64> {
 }
 
 /// The objects that a pointer can point into, if all are known: allocas, globals, arguments, results of
-/// calls and loads. `None` if the search was given up.
-pub(crate) fn objects(pointer: Value) -> Option<Vec<Value>> {
+/// calls and loads. `None` if the search was given up. `moved` gives the pointer whose memory a call's result may be.
+pub(crate) fn objects(
+    pointer: Value,
+    moved: impl Fn(Value) -> Option<Value>,
+) -> Option<Vec<Value>> {
     let mut seen = vec![pointer];
     let mut found = Vec::new();
     let mut next = 0;
@@ -92,10 +95,13 @@ pub(crate) fn objects(pointer: Value) -> Option<Vec<Value>> {
             Some(Opcode::LLVMCall) if is_thread_local_address(value) => {
                 value.operand(0).into_iter().collect()
             }
-            _ => {
-                found.push(value);
-                continue;
-            }
+            _ => match moved(value) {
+                Some(inner) => vec![inner],
+                None => {
+                    found.push(value);
+                    continue;
+                }
+            },
         };
         for value in inner {
             if !seen.contains(&value) {

@@ -19,6 +19,7 @@ mod context;
 mod count;
 mod early;
 mod escape;
+mod heap;
 mod hot;
 mod libatomic;
 mod llvm;

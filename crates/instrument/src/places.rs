@@ -88,6 +88,7 @@ impl Places {
                 checks,
                 already_checked: fate.already_checked,
                 anticipated: fate.anticipated,
+                stayed: fate.stayed,
                 dropped: None,
             };
             self.access(placed.function, access, fate);

@@ -4,7 +4,7 @@
 //! finds the same race.
 use crate::access::{Access, Effect, Extent, Kind, effect};
 use crate::address::{Place, objects, place};
-use crate::escape::{Escape, is_candidate};
+use crate::escape::Escape;
 use crate::llvm::{Block, Module, TypeKind, Value};
 use crate::stats::Count;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ impl Rules {
     pub(crate) fn new(module: Module) -> Rules {
         Rules {
             module,
-            escape: Escape::default(),
+            escape: Escape::new(module),
             invariant_load: module.context().metadata_kind("invariant.load"),
         }
     }
@@ -48,14 +48,20 @@ impl Rules {
             return Some(Count::SkippedSegment);
         }
         let mut reason = None;
-        for object in objects(pointer)? {
+        for object in objects(pointer, |call| self.escape.moved(call))? {
+            // No memory: an access there ends the program.
+            if object.is_null() {
+                continue;
+            }
             let here = if is_profile_counter(object) {
                 Count::SkippedProfile
             } else if object.is_constant_global() && kind == Kind::Read {
                 Count::SkippedConstant
-            } else if is_candidate(object) && self.escape.private(object) {
+            } else if self.escape.is_candidate(object) && self.escape.private(object) {
                 if object.is_thread_local() {
                     Count::SkippedThreadLocal
+                } else if self.escape.is_block(object) {
+                    Count::SkippedHeap
                 } else {
                     Count::SkippedStack
                 }

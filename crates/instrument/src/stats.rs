@@ -30,6 +30,8 @@ pub(crate) enum Count {
     Fence,
     /// No check: a stack slot whose address stays in the function.
     SkippedStack,
+    /// No check: a block of the heap whose address stays in the function.
+    SkippedHeap,
     /// No check: a thread-local variable whose address stays in the module's code.
     SkippedThreadLocal,
     /// No check: memory that never changes.
@@ -56,6 +58,8 @@ pub(crate) enum Count {
     FallbackReturnsTwice,
     /// The same: a loop with several entries, or an edge that cannot be split.
     FallbackFlow,
+    /// Accesses that are checked where they are: deferred, there would be several checks for each.
+    Stayed,
     /// Accesses that placement looked at.
     PlacedAccesses,
     /// Accesses without a check of their own: an earlier check covers them.
@@ -64,6 +68,8 @@ pub(crate) enum Count {
     CoveredAfter,
     /// Checks that stand for several accesses.
     MergedChecks,
+    /// Calls through pointers whose callees are known by their type.
+    Indirect,
     /// Accesses checked where they are, since placement has no words for them.
     Immediate,
     /// A check of a range with gaps, of reads.
@@ -92,6 +98,7 @@ const NAMES: &[(Count, &str)] = &[
     (Count::Atomic, "atomic operations"),
     (Count::Fence, "fences"),
     (Count::SkippedStack, "skipped: private stack slot"),
+    (Count::SkippedHeap, "skipped: private heap block"),
     (Count::SkippedThreadLocal, "skipped: private thread-local"),
     (Count::SkippedConstant, "skipped: constant memory"),
     (Count::SkippedCovered, "skipped: covered by a write"),
@@ -106,6 +113,7 @@ const NAMES: &[(Count, &str)] = &[
     (Count::CoveredAfter, "accesses covered by a later check"),
     (Count::MergedChecks, "checks of several accesses"),
     (Count::Immediate, "accesses checked on the spot"),
+    (Count::Indirect, "indirect calls by type"),
     (Count::Commits, "loops that commit"),
     (Count::Analysed, "functions analysed"),
     (Count::AnalysisTime, "us of analysis"),
@@ -113,6 +121,7 @@ const NAMES: &[(Count, &str)] = &[
     (Count::FallbackTerminator, "fallback: terminator"),
     (Count::FallbackReturnsTwice, "fallback: returns twice"),
     (Count::FallbackFlow, "fallback: control flow"),
+    (Count::Stayed, "accesses not deferred"),
     (Count::CallSites, "call sites"),
 ];
 

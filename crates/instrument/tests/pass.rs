@@ -76,7 +76,7 @@ fn check(path: &Path) {
     }
     for hot in words("HOT") {
         let bitcode = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(hot)
+            .join(Path::new(hot).file_name().unwrap_or_default())
             .with_extension("bc");
         run(Command::new("llvm-as-22")
             .arg(path.with_file_name(hot))
@@ -142,9 +142,9 @@ macro_rules! tests {
 
 tests! {
     scalars vectors aggregates memory_intrinsics masked x86 atomics libatomic fences
-    skip_stack skip_constant skip_thread_local skip_covered skip_profile skip_segment
+    skip_stack skip_heap skip_constant skip_thread_local skip_covered skip_profile skip_segment
     byval variadic policy note context context_slow hot hot_cold locations count witness
-    place_straight place_loops place_divided place_calls place_unwind place_endless place_redcard place_fallback place_kept place_values
+    place_straight place_loops place_divided place_calls place_indirect place_indirect_open place_stays place_unwind place_endless place_redcard place_fallback place_kept place_values
 }
 
 /// In a large program the quick path is inlined in small loops only; elsewhere the check is one call.

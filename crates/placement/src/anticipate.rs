@@ -94,9 +94,14 @@ impl Anticipated {
         &self.start[b.index()]
     }
 
-    /// What is anticipated before each instruction of `b` that kills something (or each one, if `all`); the
+    /// What is anticipated before each instruction of `b` that kills something or is `wanted`; the
     /// last entry is before its terminator.
-    pub(crate) fn points(&self, a: &Analysis<'_>, b: BlockId, all: bool) -> Vec<Vec<Fact>> {
+    pub(crate) fn points(
+        &self,
+        a: &Analysis<'_>,
+        b: BlockId,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Vec<Vec<Fact>> {
         let block = &a.f.blocks[b.index()];
         let mut state = self.end[b.index()].clone();
         if a.terminator_kills(&block.term).deadline {
@@ -105,7 +110,7 @@ impl Anticipated {
         let mut out = vec![state.clone()];
         for (index, i) in block.instrs.iter().enumerate().rev() {
             transfer(a, i, Point { block: b, index }, &mut state);
-            out.push(if all || a.kills(i).any() {
+            out.push(if wanted(index) || a.kills(i).any() {
                 state.clone()
             } else {
                 Vec::new()

@@ -167,7 +167,8 @@ fn union(solver: &Solver<'_>, p: &Fact, q: &Fact) -> Option<Path> {
     })
 }
 
-/// `k` ranges of stride `k·size`, each one location further on than the one before, are one dense range.
+/// `k` ranges of stride `k·size`, each one location further on than the one before, are one dense range. So they are if the last of
+/// them have a round less: an unrolled loop was left in the middle.
 fn interleave(values: &Values, solver: &Solver<'_>, facts: &mut Vec<Fact>) -> bool {
     for i in 0..facts.len() {
         let p = &facts[i];
@@ -182,20 +183,28 @@ fn interleave(values: &Values, solver: &Solver<'_>, facts: &mut Vec<Fact>) -> bo
         {
             continue;
         }
-        let sibling = |j: i64| {
+        let at = |a: &Lin, b: &Lin, by: i64| b.offset(by).is_some_and(|b| solver.equal(a, &b));
+        let sibling = |j: i64, less: i64| {
             facts.iter().position(|q| {
-                let at = |a: &Lin, b: &Lin| b.offset(j * size).is_some_and(|b| solver.equal(a, &b));
                 q.stride() == Some(stride)
                     && q.path.size == p.path.size
-                    && at(q.lo(), p.lo())
-                    && q.range(None).is_some_and(|(q_hi, _)| at(&q_hi, &hi))
+                    && at(q.lo(), p.lo(), j * size)
+                    && q.range(None)
+                        .is_some_and(|(q_hi, _)| at(&q_hi, &hi, j * size - less))
             })
         };
-        let Some(siblings) = (1..k).map(sibling).collect::<Option<Vec<usize>>>() else {
+        let mut siblings: Vec<usize> = (1..k).map_while(|j| sibling(j, 0)).collect();
+        let whole = siblings.len() as i64 + 1;
+        siblings.extend((whole..k).map_while(|j| sibling(j, stride)));
+        if siblings.len() as i64 + 1 < k {
             continue;
-        };
+        }
         let mut path = p.path.clone();
-        if let Extent::Many { stride, .. } = &mut path.extent {
+        if let Extent::Many { hi, stride } = &mut path.extent {
+            let Some(end) = hi.offset((whole - k) * size) else {
+                continue;
+            };
+            *hi = end;
             *stride = size;
         }
         let Some(mut dense) = p.with_path(values, path) else {

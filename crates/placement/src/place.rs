@@ -19,7 +19,9 @@ use crate::cfg::Cfg;
 use crate::coalesce::{coalesce, compact};
 use crate::cover::{Fact, cover, insert};
 use crate::history::{History, solve, start_of};
-use crate::ir::{AccessId, BlockId, Check, Effects, Function, Instr, Kind, Path, Point, Shape};
+use crate::ir::{
+    AccessId, BlockId, Check, Effects, Extent, Function, Instr, Kind, Path, Point, Shape,
+};
 use crate::proxy::{self, ProxyUse};
 use crate::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,6 +52,9 @@ pub struct Options {
     pub proxies: ProxyUse,
     /// Believe, as the paper does, that every loop ends.
     pub loops_end: bool,
+    /// Check an access where it is if its deferred check would be several, one on each of many ways out of the same loop or of none. The
+    /// paper does not.
+    pub copies_stay: bool,
     /// Keep the contexts.
     pub contexts: bool,
 }
@@ -61,6 +66,7 @@ impl Default for Options {
             alias_facts: false,
             proxies: ProxyUse::Never,
             loops_end: false,
+            copies_stay: false,
             contexts: false,
         }
     }
@@ -75,6 +81,8 @@ pub struct Fate {
     pub already_checked: bool,
     /// On some way a later access is sure to come, whose check covers it.
     pub anticipated: bool,
+    /// It is not deferred: there would be several checks for it ([`Options::copies_stay`]).
+    pub stayed: bool,
 }
 
 /// What was done, by reason.
@@ -98,6 +106,8 @@ pub struct Counts {
     pub commits: u64,
     /// 1 if the function is beyond the analysis and got a check at each access.
     pub fallback: u64,
+    /// Accesses that are not deferred because there would be several checks for each ([`Options::copies_stay`]).
+    pub stayed: u64,
 }
 
 impl Counts {
@@ -113,6 +123,7 @@ impl Counts {
             immediate: self.immediate + other.immediate,
             commits: self.commits + other.commits,
             fallback: self.fallback + other.fallback,
+            stayed: self.stayed + other.stayed,
         }
     }
 }
@@ -179,6 +190,7 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
         history: &history,
         anticipated: &anticipated,
         contexts: options.contexts,
+        stays: BTreeSet::new(),
         out: Placement::default(),
         why: BTreeMap::new(),
         covered: Vec::new(),
@@ -187,8 +199,18 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
         placer.redcard();
     } else {
         placer.bigfoot();
+        if options.copies_stay {
+            placer.stays = placer.copied();
+            if !placer.stays.is_empty() {
+                placer.bigfoot();
+            }
+        }
     }
     let mut out = placer.out;
+    for id in &placer.stays {
+        out.fates[id.index()].stayed = true;
+    }
+    out.counts.stayed = placer.stays.len() as u64;
     out.counts.immediate = history.immediate.len() as u64;
     out.counts.accesses = u64::from(f.accesses);
     if options.mode == Mode::RedCard {
@@ -298,6 +320,8 @@ struct Placer<'a> {
     history: &'a History,
     anticipated: &'a Anticipated,
     contexts: bool,
+    /// Accesses that are checked where they are, unless something covers them.
+    stays: BTreeSet<AccessId>,
     out: Placement,
     /// Why there is a check at a point.
     why: BTreeMap<Point, Why>,
@@ -433,6 +457,70 @@ impl Placer<'_> {
         }
     }
 
+    /// Accesses that have more than one check to themselves, if a check where they are would be made no more often.
+    fn copied(&self) -> BTreeSet<AccessId> {
+        // Shares in checks, in parts of one.
+        const ONE: u64 = 1 << 20;
+        let a = self.a;
+        let loops_of = |b: BlockId| {
+            let of = a.cfg.loops.iter().enumerate();
+            of.filter(move |(_, l)| l.contains[b.index()])
+                .map(|(l, _)| l)
+        };
+        let mut home: BTreeMap<AccessId, BlockId> = BTreeMap::new();
+        for &b in &a.cfg.order {
+            for i in &a.f.blocks[b.index()].instrs {
+                if let Instr::Access { id, .. } = i {
+                    home.insert(*id, b);
+                }
+            }
+        }
+        let mut shares: BTreeMap<AccessId, u64> = BTreeMap::new();
+        let mut gathered = BTreeSet::new();
+        for (point, checks) in self.out.checks.iter().chain(&self.out.commits) {
+            let is_commit = self.out.commits.contains_key(point);
+            for check in checks {
+                let share = check.paths.len() as u64 * ONE / check.sources.len().max(1) as u64;
+                let is_range = check.paths.iter().any(|path| match &path.extent {
+                    Extent::One => false,
+                    Extent::Many { hi, .. } => {
+                        hi.minus(&path.lo).is_none_or(|d| d.as_constant().is_none())
+                    }
+                });
+                for source in &check.sources {
+                    *shares.entry(*source).or_default() += share;
+                    let left_its_loop = home.get(source).is_none_or(|b| {
+                        loops_of(*b).any(|l| !a.cfg.loops[l].contains[point.block.index()])
+                    });
+                    if is_range || is_commit || left_its_loop {
+                        gathered.insert(*source);
+                    }
+                }
+            }
+        }
+        let copied = shares.into_iter().filter(|(_, share)| *share > ONE);
+        copied
+            .map(|(id, _)| id)
+            .filter(|id| !gathered.contains(id))
+            .collect()
+    }
+
+    /// Checks an access where it is, unless a check covers it or an access to come will.
+    fn stay(&mut self, point: Point, i: &Instr, checked: &mut Vec<Fact>, future: &[Fact]) {
+        let Instr::Access { id, kind, path, .. } = i else {
+            return;
+        };
+        let Some(fact) = self.a.fact(*id).filter(|_| self.stays.contains(id)) else {
+            return;
+        };
+        let solver = self.a.solver(point.block);
+        let known = checked.iter().chain(future);
+        if cover(&solver, known, fact, fact.kind).is_none() {
+            self.out.at(point, vec![single(*id, *kind, path)]);
+            insert(checked, fact.clone());
+        }
+    }
+
     /// Takes back what an earlier visit to `b` has placed.
     fn forget(&mut self, b: BlockId) {
         let range = Point { block: b, index: 0 }..=Point {
@@ -466,7 +554,12 @@ impl Placer<'_> {
     fn block(&mut self, b: BlockId, mut checked: Vec<Fact>) -> Vec<Fact> {
         let a = self.a;
         let block = &a.f.blocks[b.index()];
-        let anticipated = self.anticipated.points(a, b, self.contexts);
+        // What is to come is asked for after an access that stays.
+        let anticipated = self.anticipated.points(a, b, |index| {
+            let before = index.checked_sub(1).and_then(|i| block.instrs.get(i));
+            let stays = matches!(before, Some(Instr::Access { id, .. }) if self.stays.contains(id));
+            self.contexts || stays
+        });
         let mut past = self.history.at(b).to_vec();
         for (index, i) in block.instrs.iter().enumerate() {
             let point = Point { block: b, index };
@@ -494,6 +587,7 @@ impl Placer<'_> {
             if kills.forgets {
                 checked.clear();
             }
+            self.stay(point, i, &mut checked, &anticipated[index + 1]);
             self.history.transfer(a, i, &mut past);
         }
         let point = Point {

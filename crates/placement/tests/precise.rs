@@ -203,7 +203,7 @@ fn listing(m: &Machine<'_>) -> String {
     lines.join("\n")
 }
 
-fn options() -> [(&'static str, Options); 6] {
+fn options() -> [(&'static str, Options); 7] {
     let plain = Options::default();
     let redcard = Options {
         mode: Mode::RedCard,
@@ -216,6 +216,13 @@ fn options() -> [(&'static str, Options); 6] {
     };
     [
         ("bigfoot", plain),
+        (
+            "bigfoot with copies that stay",
+            Options {
+                copies_stay: true,
+                ..plain
+            },
+        ),
         ("redcard", redcard),
         ("bigfoot with alias facts", aliases),
         (

@@ -48,6 +48,7 @@ mod tests {
                 checks: vec![many, one],
                 already_checked: true,
                 anticipated: false,
+                stayed: true,
                 dropped: None,
             },
         );

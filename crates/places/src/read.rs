@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::table::{Access, Check, CheckId, Fate, Place, Table, Text};
-use crate::write::{ALREADY_CHECKED, ANTICIPATED, DROPPED, EXTENTS, KINDS};
+use crate::write::{ALREADY_CHECKED, ANTICIPATED, DROPPED, EXTENTS, KINDS, STAYED};
 use crate::{MAGIC, VERSION};
 
 /// What is wrong with a section.
@@ -115,6 +115,7 @@ fn table(body: &[u8]) -> Option<Table> {
             fate: Fate {
                 already_checked: flags & ALREADY_CHECKED != 0,
                 anticipated: flags & ANTICIPATED != 0,
+                stayed: flags & STAYED != 0,
                 dropped,
                 checks: bytes.list(|bytes| bytes.below(checks).map(CheckId))?,
             },

@@ -60,6 +60,8 @@ pub struct Fate<Why = String> {
     pub already_checked: bool,
     /// A later access is sure to come, whose check covers it.
     pub anticipated: bool,
+    /// It was not deferred: there would be several checks for it.
+    pub stayed: bool,
     /// It has none, for this reason.
     pub dropped: Option<Why>,
 }
@@ -147,6 +149,7 @@ impl Table {
             checks: fate.checks,
             already_checked: fate.already_checked,
             anticipated: fate.anticipated,
+            stayed: fate.stayed,
             dropped: fate.dropped.map(|why| self.intern(&why)),
         };
         let function = self.intern(function);

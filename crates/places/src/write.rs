@@ -7,6 +7,7 @@ use crate::{MAGIC, VERSION};
 pub(crate) const ALREADY_CHECKED: u32 = 1;
 pub(crate) const ANTICIPATED: u32 = 2;
 pub(crate) const DROPPED: u32 = 4;
+pub(crate) const STAYED: u32 = 8;
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::Read, Kind::Write];
 pub(crate) const EXTENTS: [Extent; 3] = [Extent::One, Extent::Range, Extent::Strided];
@@ -53,6 +54,7 @@ impl Table {
             let flag = |set: bool, bit: u32| if set { bit } else { 0 };
             let flags = flag(fate.already_checked, ALREADY_CHECKED)
                 | flag(fate.anticipated, ANTICIPATED)
+                | flag(fate.stayed, STAYED)
                 | flag(fate.dropped.is_some(), DROPPED);
             number(&mut body, flags);
             if let Some(why) = fate.dropped {

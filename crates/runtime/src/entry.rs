@@ -254,6 +254,36 @@ fn few_words(
     true
 }
 
+/// Elements that are few: a loop of some rounds.
+const FEW_ELEMENTS: u64 = 8;
+
+/// The same for few elements, each within a word.
+fn few_elements(
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    elements: Strided,
+    pc: usize,
+) -> bool {
+    let own = tls::own();
+    let at = |index: u64| elements.address.wrapping_add(index * elements.stride) as usize;
+    let is_quick = |address: usize| {
+        address % 8 + elements.elem as usize <= 8 && own.location(address).is_some()
+    };
+    if elements.stride > u64::from(u32::MAX)
+        || !(0..elements.count).all(|index| is_quick(at(index)))
+    {
+        return false;
+    }
+    let size = elements.elem as u32;
+    for address in (0..elements.count).map(at) {
+        if !quick_word(own, thread, runtime, kind, address, size, pc) {
+            slow_word(own, thread, runtime, kind, address, size, pc);
+        }
+    }
+    true
+}
+
 /// Checks an access within one word, or to two to four whole ones, which their stubs have not looked at.
 #[inline(always)]
 fn sized(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
@@ -364,8 +394,15 @@ fn strided(kind: AccessKind, strided: Strided, pc: usize) {
     if elem == 0 || count == 0 {
         return;
     }
+    if count == 1 {
+        range(kind, address as *const u8, elem as usize, pc);
+        return;
+    }
     thread::with(|thread, runtime| {
-        if count == 1 || stride <= elem {
+        if count <= FEW_ELEMENTS && few_elements(thread, runtime, kind, strided, pc) {
+            return;
+        }
+        if stride <= elem {
             let bytes = (count - 1).saturating_mul(stride).saturating_add(elem);
             range_inside(thread, runtime, kind, address, bytes, pc);
         } else if let Some(lanes) = strided.lanes() {

@@ -48,7 +48,8 @@ pub(super) fn external(call: Value) -> Effects {
     }
 }
 
-fn named(name: &str) -> Option<Effects> {
+/// The effects of a function of libc, if it is listed.
+pub(super) fn named(name: &str) -> Option<Effects> {
     let listed = |names: &str| names.split_whitespace().any(|known| known == name);
     if listed(MEMORY) || listed(TEXT) || is_mathematics(name) {
         return Some(Effects::NONE);

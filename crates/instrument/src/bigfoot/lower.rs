@@ -3,6 +3,7 @@
 //! Only what matters to checks is lowered: accesses that need one, calls, synchronisation, tests, and
 //! the roots that addresses and tests speak of.
 use super::calls;
+use super::indirect::Indirect;
 use super::linear::Values;
 use crate::access::{Access, Effect, Extent, Kind, effect};
 use crate::llvm::{Block, Module, Opcode, Value};
@@ -37,18 +38,25 @@ pub(super) struct Lowered {
     pub(super) others: Vec<(Value, Effect)>,
 }
 
+/// The callees whose effects are computed.
+#[derive(Debug)]
+pub(super) struct Callees {
+    pub(super) known: HashMap<Value, FuncId>,
+    pub(super) indirect: Indirect,
+}
+
 /// Blocks beyond which a function is not analysed.
 const MAX_BLOCKS: usize = 4000;
 
 /// Accesses beyond which a function is not analysed.
 const MAX_ACCESSES: usize = 4000;
 
-/// Lowers a function, or says why not. `known` are the functions whose effects are computed.
+/// Lowers a function, or says why not.
 pub(super) fn lower(
     module: Module,
     function: Value,
     plain: bool,
-    known: &HashMap<Value, FuncId>,
+    callees: &Callees,
     rules: &mut Rules,
     stats: &mut Stats,
 ) -> Result<Lowered, Count> {
@@ -58,7 +66,7 @@ pub(super) fn lower(
     }
     let mut this = Lowering {
         module,
-        known,
+        callees,
         numbers: (0u32..)
             .zip(&blocks)
             .map(|(number, block)| (*block, BlockId(number)))
@@ -147,7 +155,7 @@ enum End {
 
 struct Lowering<'a> {
     module: Module,
-    known: &'a HashMap<Value, FuncId>,
+    callees: &'a Callees,
     numbers: HashMap<Block, BlockId>,
     values: Values,
     accesses: Vec<Access>,
@@ -207,6 +215,9 @@ impl Lowering<'_> {
                 Step::Call(Callee::External(calls::external(instruction)))
             }
         };
+        if self.callees.indirect.reached(instruction).is_some() {
+            stats.add(Count::Indirect);
+        }
         self.others.push((instruction, effect));
         if instruction.opcode() != Some(Opcode::LLVMInvoke) {
             steps.push((instruction, step));
@@ -219,9 +230,14 @@ impl Lowering<'_> {
         if call.is_must_tail() {
             return Callee::External(Effects::UNKNOWN);
         }
-        let known = call.callee().and_then(|callee| self.known.get(&callee));
-        match known {
-            Some(function) => Callee::Known(*function),
+        let known = call
+            .callee()
+            .and_then(|callee| self.callees.known.get(&callee));
+        if let Some(function) = known {
+            return Callee::Known(*function);
+        }
+        match self.callees.indirect.reached(call) {
+            Some(set) => Callee::Known(set),
             None => Callee::External(calls::external(call)),
         }
     }

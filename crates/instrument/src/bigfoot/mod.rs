@@ -9,18 +9,21 @@
 //! synchronises, frees, unwinds or stays away ([`calls`]), and which accesses need no check at all (`skip`). A
 //! function that cannot be told in the IR gets a check before each access, and is counted by the reason.
 mod calls;
+mod indirect;
 mod insert;
 mod linear;
 mod lower;
 
 use crate::access::Effect;
 use crate::checks::Checks;
-use crate::llvm::{Linkage, Module, Value};
+use crate::escape::is_what_is_called;
+use crate::llvm::{Module, Value};
 use crate::places;
 use crate::policy::Policy;
 use crate::skip::Rules;
 use crate::stats::{Count, Stats};
-use lower::{Lowered, lower};
+use indirect::Indirect;
+use lower::{Callees, Lowered, lower};
 use placement::ir::{self, Call, Callee, Effects, FuncId, Instr, Terminator};
 use placement::{Mode, Options, Placement, place};
 use std::collections::HashMap;
@@ -47,12 +50,16 @@ impl Program {
             .filter(|(_, (function, _))| is_what_is_called(*function))
             .map(|(number, (function, _))| (*function, FuncId(number)))
             .collect();
+        let callees = Callees {
+            indirect: Indirect::new(module, functions.len(), &known),
+            known,
+        };
         let mut program = ir::Program::default();
         let mut lowered = Vec::new();
         for (function, policy) in functions {
             let plain = *policy == Policy::Full;
             let mut counted = Stats::default();
-            match lower(module, *function, plain, &known, rules, &mut counted) {
+            match lower(module, *function, plain, &callees, rules, &mut counted) {
                 Ok(function) => {
                     stats.absorb(&counted);
                     program.funcs.push(function.ir.clone());
@@ -64,9 +71,11 @@ impl Program {
                 }
             }
         }
+        program.funcs.extend(callees.indirect.into_bodies());
         let effects = placement::effects(&program);
         let options = Options {
             mode,
+            copies_stay: true,
             ..Options::default()
         };
         let placed = lowered
@@ -96,6 +105,7 @@ impl Program {
         if placement.counts.fallback > 0 {
             stats.add(Count::FallbackFlow);
         }
+        stats.add_many(Count::Stayed, placement.counts.stayed);
         stats.add_many(Count::PlacedAccesses, lowered.accesses.len() as u64);
         let inserted = insert::insert(self.module, &lowered, &placement, checks, stats)?;
         for (access, reason) in &lowered.dropped {
@@ -119,17 +129,6 @@ fn processor_time() -> u64 {
         .ok()
         .and_then(|text| text.split_whitespace().next()?.parse().ok())
         .unwrap_or(0)
-}
-
-/// A call of the function runs this body, not one that another module brings.
-fn is_what_is_called(function: Value) -> bool {
-    !matches!(
-        function.linkage(),
-        Linkage::LLVMWeakAnyLinkage
-            | Linkage::LLVMLinkOnceAnyLinkage
-            | Linkage::LLVMExternalWeakLinkage
-            | Linkage::LLVMCommonLinkage
-    )
 }
 
 /// In place of a function that could not be lowered.

@@ -59,6 +59,25 @@ impl Module {
         );
     }
 
+    /// The assembly beside what is compiled.
+    pub(crate) fn assembly(self) -> String {
+        let mut length = 0;
+        let start = llvm!(LLVMGetModuleInlineAsm, self.0, &raw mut length);
+        text(start, length)
+    }
+
+    pub(crate) fn globals(self) -> Vec<Value> {
+        list(Value::new(llvm!(LLVMGetFirstGlobal, self.0)), |value| {
+            Value::new(llvm!(LLVMGetNextGlobal, value.0))
+        })
+    }
+
+    /// Are there aliases or functions that the loader chooses?
+    pub(crate) fn has_other_names(self) -> bool {
+        !llvm!(LLVMGetFirstGlobalAlias, self.0).is_null()
+            || !llvm!(LLVMGetFirstGlobalIFunc, self.0).is_null()
+    }
+
     pub(crate) fn functions(self) -> Vec<Value> {
         list(Value::new(llvm!(LLVMGetFirstFunction, self.0)), |value| {
             Value::new(llvm!(LLVMGetNextFunction, value.0))

@@ -81,4 +81,17 @@ impl Type {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         Type(llvm!(LLVMVectorType, self.0, length))
     }
+
+    /// Of a function type: takes more arguments than it has parameters.
+    pub(crate) fn is_variadic(self) -> bool {
+        llvm!(LLVMIsFunctionVarArg, self.0) != 0
+    }
+
+    /// Of a function type.
+    pub(crate) fn parameters(self) -> Vec<Type> {
+        let count = llvm!(LLVMCountParamTypes, self.0);
+        let mut raw = vec![std::ptr::null_mut(); count as usize];
+        llvm!(LLVMGetParamTypes, self.0, raw.as_mut_ptr());
+        raw.into_iter().map(Type).collect()
+    }
 }

@@ -273,7 +273,17 @@ impl Value {
         })
     }
 
+    /// Of a call, invoke or callbr: the type it calls the function by.
+    pub(crate) fn called_type(self) -> Type {
+        Type(llvm!(LLVMGetCalledFunctionType, self.0))
+    }
+
     // Functions and globals.
+
+    /// Of a function: the parameter, if there is one of this number.
+    pub(crate) fn parameter(self, index: u32) -> Option<Value> {
+        (index < llvm!(LLVMCountParams, self.0)).then(|| Value(llvm!(LLVMGetParam, self.0, index)))
+    }
 
     pub(crate) fn is_declaration(self) -> bool {
         llvm!(LLVMIsDeclaration, self.0) != 0

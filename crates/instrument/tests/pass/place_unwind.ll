@@ -31,6 +31,7 @@ define void @handles(ptr %p, i1 %c) personality ptr @personality {
   br i1 %c, label %one, label %two
 one:
   store i32 1, ptr %p, align 4
+  store i32 2, ptr %p, align 4
   invoke void @only_throws() to label %end unwind label %pad
 two:
   invoke void @only_throws() to label %end unwind label %pad
