@@ -1,15 +1,16 @@
-//! A few plain accesses to eight bytes, in one line of the cache: what a word needs that is accessed field by field, in many epochs.
+//! A few accesses to eight bytes, in one line of the cache: what a word needs that is accessed field by field, in many epochs.
 //!
 //! ```text
 //! struct Block                    64 bytes
-//!   cells[8]   accesses, in no order; then EMPTY
+//!   cells[8]   plain accesses, in no order; then EMPTY
+//!              if it is *mixed*: at least one EMPTY, then atomic accesses up to the end (`mixed`)
 //!              of a block that nobody has: a link
 //! ```
 //!
 //! Eight is what a word of four fields needs that are written in some epochs and read in others.
 //!
 //! Such states have little in common with those of other words, so a location owns its block and changes it in place. Words that several
-//! threads read at the same time are alike, and share a state as long as that pays; see `Memo`. What is more than a block holds, and what is atomic, is
+//! threads read at the same time are alike, and share a state as long as that pays; see `Memo`. What is more than a block holds is
 //! an `Extended`.
 //!
 //! **Who may touch what.** Only who has the location locked that has the block. So all of it may be relaxed: the location's lock, or that of the
@@ -31,7 +32,7 @@ pub(super) const ROOM: usize = 8;
 /// only (FastTrack's `ReadShared`): readers that used to come together may take turns now, and a location that remembers one of them is inline.
 pub(super) const TURN: u32 = 8;
 
-/// A few plain accesses to eight bytes.
+/// A few accesses to eight bytes.
 #[derive(Debug, Default)]
 #[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
 #[repr(C, align(64))]
@@ -54,11 +55,13 @@ pub(super) enum Left {
 }
 
 impl Block {
-    fn get(&self, at: usize) -> Cell {
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Cell {
         Cell(self.cells[at].load(Ordering::Relaxed))
     }
 
-    fn set(&self, at: usize, cell: Cell) {
+    #[inline]
+    pub(super) fn set(&self, at: usize, cell: Cell) {
         self.cells[at].store(cell.0, Ordering::Relaxed);
     }
 
@@ -73,17 +76,19 @@ impl Block {
         self.set(0, Cell(u64::from(life) << 32 | u64::from(next)));
     }
 
-    fn iter(&self) -> impl Iterator<Item = Cell> {
+    /// The plain accesses.
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = Cell> {
         let all = (0..ROOM).map(|at| self.get(at));
         all.take_while(|cell| !cell.is_empty())
     }
 
-    /// The accesses.
+    /// The plain accesses.
     pub(super) fn each(&self, mut f: impl FnMut(Cell)) {
         self.iter().for_each(&mut f);
     }
 
-    /// Replaces all by `cells`, of which there are not too many.
+    /// Replaces all by the plain accesses `cells`, of which there are not too many.
     pub(super) fn load(&self, cells: &[Cell]) {
         let mut given = cells.iter().filter(|cell| !cell.is_empty());
         for at in 0..ROOM {
@@ -102,7 +107,7 @@ impl Block {
         }
     }
 
-    /// Checks a plain access by `me`, and remembers it if it is recorded.
+    /// Checks a plain access by `me` against the plain ones, of which there may be up to `room`, and remembers it if it is recorded.
     #[inline]
     pub(super) fn touch<R: Rule>(
         &self,
@@ -110,6 +115,7 @@ impl Block {
         slots: &Slots,
         access: Cell,
         record: bool,
+        room: usize,
         out: &mut Vec<Conflict>,
     ) -> (RuleName, Left) {
         // Other readers matter to no read; forgetting them is a matter of room.
@@ -152,7 +158,7 @@ impl Block {
             let merged = same.and_then(|at| Some((at, merge(self.get(at), new, me, slots)?)));
             if let Some((at, merged)) = merged {
                 self.set(at, merged);
-            } else if kept < ROOM {
+            } else if kept < room {
                 self.set(kept, new);
                 kept += 1;
             } else {

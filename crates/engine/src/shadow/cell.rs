@@ -10,12 +10,13 @@
 //! │ index in the `Depot` (63..35), life (34..23), 010 │ 0    │   OWNED    (first cell only)
 //! │ index in the `Depot` (63..35), 0            , 011 │ 0    │   SHARED   (first cell only)
 //! │ index of a `Block`   (63..35), life (34..23), 110 │ 0    │   BLOCK    (first cell only)
+//! │ index of a `Block`   (63..35), life (34..23), 111 │ 0    │   MIXED    (first cell only)
 //! │ 0                             …  0100       │ 0          │   SPLIT    (first cell of a page only)
 //! │ index in `RunPages`  (63..32) …  0101       │ 0          │   RUNS     (first cell of a page only)
 //! └─────────────────────────────────────────────┴────────────┘
 //! ```
 //!
-//! Times of accesses are never 0, which tells the last seven apart from accesses.
+//! Times of accesses are never 0, which tells the last eight apart from accesses.
 
 use event::AccessKind;
 
@@ -151,8 +152,9 @@ impl Cell {
     const SHARED: u64 = 3 << SLOT_SHIFT;
     const RUNS: u64 = 5 << SLOT_SHIFT;
     const BLOCK: u64 = 6 << SLOT_SHIFT;
+    const MIXED: u64 = 7 << SLOT_SHIFT;
     const TAG: u64 = (1 << 32) - 1;
-    /// Of OWNED, SHARED and BLOCK.
+    /// Of OWNED, SHARED, BLOCK and MIXED.
     const LIFE_SHIFT: u32 = 23;
     const OUTSIDE_TAG: u64 = (1 << Self::LIFE_SHIFT) - 1;
     /// Where the index of a state outside begins.
@@ -176,6 +178,11 @@ impl Cell {
         Cell(Self::BLOCK | of.bits())
     }
 
+    /// A block with atomic accesses.
+    pub(super) const fn mixed(of: Owned) -> Cell {
+        Cell(Self::MIXED | of.bits())
+    }
+
     pub(super) const fn shared(index: u32) -> Cell {
         debug_assert!(index <= MAX_INDEX);
         Cell(Self::SHARED | (index as u64) << Self::INDEX_SHIFT)
@@ -192,7 +199,17 @@ impl Cell {
 
     #[inline(always)]
     pub(super) const fn as_block(self) -> Option<Owned> {
-        if self.0 & Self::OUTSIDE_TAG == Self::BLOCK {
+        self.named_as(Self::BLOCK)
+    }
+
+    #[inline(always)]
+    pub(super) const fn as_mixed(self) -> Option<Owned> {
+        self.named_as(Self::MIXED)
+    }
+
+    #[inline(always)]
+    const fn named_as(self, tag: u64) -> Option<Owned> {
+        if self.0 & Self::OUTSIDE_TAG == tag {
             Some(Owned {
                 index: (self.0 >> Self::INDEX_SHIFT) as u32,
                 life: (self.0 >> Self::LIFE_SHIFT) as u32 & MAX_LIFE,
@@ -381,6 +398,9 @@ impl core::fmt::Debug for Cell {
         if let Some(Owned { index, .. }) = self.as_block() {
             return write!(f, "BLOCK({index})");
         }
+        if let Some(Owned { index, .. }) = self.as_mixed() {
+            return write!(f, "MIXED({index})");
+        }
         let kind = if self.is_write() { 'W' } else { 'R' };
         write!(
             f,
@@ -430,6 +450,9 @@ mod tests {
         let block = Cell::block(most);
         assert_eq!((block.as_block(), block.as_owned()), (Some(most), None));
         assert!(block.is_whole() && !block.is_inline() && last.as_block().is_none());
+        let mixed = Cell::mixed(most);
+        assert_eq!((mixed.as_mixed(), mixed.as_block()), (Some(most), None));
+        assert!(mixed.is_whole() && !mixed.is_inline() && block.as_mixed().is_none());
         assert!(last.is_whole() && last.as_runs().is_none());
         assert_eq!(Cell::shared(MAX_INDEX).as_shared(), Some(MAX_INDEX));
         assert_eq!(Cell::shared(7).as_shared(), Some(7));

@@ -7,14 +7,15 @@ use smallvec::SmallVec;
 use super::block::{Block, TURN};
 use super::cell::Cell;
 use super::location::{Conflict, Touch, Touched, conflict, merge, step};
+use super::mixed::{MIXED_ROOM, meet};
 use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::{Slots, ThreadClock};
 
 /// Any number of accesses to eight bytes, by what they are; each list is ordered by slot.
 ///
-/// An atomic access races with plain ones only, so it supersedes nothing but its own thread's older atomic
-/// accesses of the same kind: a plain write that happened before it can still race with another atomic access.
+/// An atomic access races with plain ones only, so it supersedes atomic ones only: a plain write that happened before it can still race with
+/// another atomic access.
 #[derive(Debug, Default)]
 pub(super) struct Extended {
     writes: List,
@@ -83,13 +84,17 @@ impl Extended {
             }
             (true, false) => {
                 check(&self.writes, false, new, me, out);
-                own(&mut self.atomic_reads, &mut new, touch.record);
+                self.atomic_writes.iter().for_each(|&old| {
+                    meet::<R>(old, &mut new, touch.record, me);
+                });
+                meet_all::<R>(&mut self.atomic_reads, &mut new, touch.record, me);
                 RuleName::AtomicRead
             }
             (true, true) => {
                 check(&self.writes, false, new, me, out);
                 check(&self.reads, false, new, me, out);
-                own(&mut self.atomic_writes, &mut new, touch.record);
+                meet_all::<R>(&mut self.atomic_reads, &mut new, touch.record, me);
+                meet_all::<R>(&mut self.atomic_writes, &mut new, touch.record, me);
                 RuleName::AtomicWrite
             }
         };
@@ -152,6 +157,25 @@ impl Extended {
         block.each(|cell| self.insert(cell, false));
     }
 
+    /// Replaces all by the accesses of a block that is mixed.
+    pub(super) fn load_mixed(&mut self, block: &Block) {
+        self.load_block(block);
+        block.atomics().for_each(|cell| self.insert(cell, true));
+    }
+
+    /// Is it what a mixed block is for?
+    pub(super) fn fits_mixed(&self) -> bool {
+        let atomics = self.atomic_writes.len() + self.atomic_reads.len();
+        atomics != 0 && self.writes.len() + self.reads.len() + atomics <= MIXED_ROOM
+    }
+
+    /// Writes it all to a block, where it [fits](Extended::fits_mixed).
+    pub(super) fn store_mixed(&self, block: &Block) {
+        let plain: List = self.writes.iter().chain(&self.reads).copied().collect();
+        let atomic = self.atomic_writes.iter().chain(&self.atomic_reads);
+        block.load_mixed(&plain, atomic.copied());
+    }
+
     /// Writes the accesses to `flat` in the order that depends on nothing but what they are, if all are plain.
     pub(super) fn flatten(&self, flat: &mut Vec<Cell>) -> bool {
         if !self.atomic_reads.is_empty() || !self.atomic_writes.is_empty() {
@@ -164,11 +188,11 @@ impl Extended {
         true
     }
 
-    /// Is it so little that it fits into a location?
+    /// Is it so little that it need not be an `Extended`, and will not soon?
     pub(super) fn fits(&self) -> bool {
-        self.atomic_reads.is_empty()
-            && self.atomic_writes.is_empty()
-            && self.writes.len() + self.reads.len() <= 2
+        let atomics = self.atomic_reads.len() + self.atomic_writes.len();
+        let all = self.writes.len() + self.reads.len() + atomics;
+        all <= if atomics == 0 { 2 } else { MIXED_ROOM / 2 }
     }
 
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
@@ -219,6 +243,17 @@ fn pass<R: Rule>(list: &mut List, new: &mut Cell, me: &ThreadClock, out: &mut Ve
         *old = step::<R>(*old, new, me, &mut |old, mask| {
             conflict(out, old, false, mask);
         });
+        !old.is_empty()
+    });
+}
+
+/// Holds the atomic access `new` against remembered ones; where there are many, against the thread's own.
+fn meet_all<R: Rule>(list: &mut List, new: &mut Cell, record: bool, me: &ThreadClock) {
+    let many = list.len() > FEW;
+    list.retain(|old| {
+        if !many || old.slot() == new.slot() {
+            *old = meet::<R>(*old, new, record, me);
+        }
         !old.is_empty()
     });
 }

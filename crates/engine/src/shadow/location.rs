@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! struct Location                 16 bytes for 8 bytes of the program
-//!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i), BLOCK(i) → all that is remembered is in the depot
+//!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i), BLOCK(i), MIXED(i) → all that is remembered is in the depot
 //!   cells[1]   an access │ EMPTY; never an access if the first is EMPTY
-//!              beside SHARED, OWNED, BLOCK: a hint, an access that somebody made and that the state answers for
+//!              beside these four: a hint, an access that somebody made and that the state answers for
 //! ```
 //!
 //! A location remembers accesses, each with the bytes it covers. Two of them fit inline, which
@@ -30,7 +30,8 @@ use super::depot::Depot;
 use super::extended::Extended;
 use super::memo::Memo;
 use super::outside::{
-    clear_outside, discard, disown, load, outside, shareable, store, touch_outside,
+    clear_outside, discard, disown, load, outside, shareable, store, touch_mixed,
+    touch_outside,
 };
 use super::pages::Blank;
 #[cfg(not(loom))]
@@ -329,6 +330,10 @@ impl Location {
             depot.with_owned(index, |extended| extended.each(f));
         } else if let Some(block) = first.as_block() {
             depot.block(block.index).each(|cell| f(cell, false));
+        } else if let Some(block) = first.as_mixed() {
+            let block = depot.block(block.index);
+            block.each(|cell| f(cell, false));
+            block.atomics().for_each(|cell| f(cell, true));
         } else if let Some(index) = first.as_shared() {
             depot.cells(index).iter().for_each(|&cell| f(cell, false));
         } else {
@@ -442,6 +447,11 @@ pub(crate) fn touch_cells<R: Rule>(
     touch: Touch,
     out: &mut Vec<Conflict>,
 ) -> ([Cell; 2], Touched) {
+    if touch.atomic
+        && let Some(block) = old[0].as_mixed()
+    {
+        return touch_mixed::<R>(old, block, depot, me, slots, memo, touch, out);
+    }
     if !old[0].is_inline() || touch.atomic {
         return touch_outside::<R>(old, depot, me, slots, memo, touch, out);
     }

@@ -124,6 +124,11 @@ impl Memo {
                 return [Cell::block(block), Cell::EMPTY];
             }
         }
+        if self.scratch.fits_mixed() {
+            let block = self.take_block(depot, &[]);
+            self.scratch.store_mixed(depot.block(block.index));
+            return [Cell::mixed(block), Cell::EMPTY];
+        }
         let owned = depot.own(core::mem::take(&mut self.scratch));
         [Cell::owned(owned), Cell::EMPTY]
     }

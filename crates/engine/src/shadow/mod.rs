@@ -8,6 +8,7 @@ mod hints;
 mod location;
 mod memo;
 mod memory;
+mod mixed;
 pub mod ordered;
 mod outside;
 mod pages;

@@ -4,17 +4,19 @@
 //! |---|---|
 //! | shared | several threads read the word, and other words have the same past |
 //! | a [`Block`](super::block::Block) | up to eight plain accesses that nobody shares: fields of a word that are accessed in different epochs |
-//! | owned | more of them, or atomic ones |
+//! | a block that is mixed | up to seven accesses, of which some are atomic |
+//! | owned | more of them |
 
 use alloc::vec::Vec;
 
-use super::block::Left;
+use super::block::{Left, ROOM};
 use super::cell::{Cell, Owned};
 use super::depot::Depot;
 use super::extended::Extended;
 use super::location::{Conflict, Touch, Touched};
 use super::memo::Memo;
 use super::rule::Rule;
+use super::stats::RuleName;
 use crate::clock::{Slots, ThreadClock};
 
 /// What the cells of a location become by an access of `me`, where they do not fit two accesses or will not.
@@ -35,6 +37,9 @@ pub(super) fn touch_outside<R: Rule>(
     } else {
         Cell::EMPTY
     };
+    if let Some(block) = old[0].as_mixed() {
+        return touch_mixed::<R>(old, block, depot, me, slots, memo, touch, out);
+    }
     if let Some(index) = old[0].as_owned() {
         let (touched, fits) = depot.with_owned(index, |extended| {
             let touched = extended.touch::<R>(me, slots, touch, out);
@@ -113,7 +118,7 @@ fn touch_block<R: Rule>(
     out: &mut Vec<Conflict>,
 ) -> ([Cell; 2], Touched) {
     let block = depot.block(owned.index);
-    let (rule, left) = block.touch::<R>(me, slots, touch.cell, touch.record, out);
+    let (rule, left) = block.touch::<R>(me, slots, touch.cell, touch.record, ROOM, out);
     let new = match left {
         Left::Some if touch.record => {
             // Where somebody else has been since, the hint will not stay long.
@@ -139,6 +144,86 @@ fn touch_block<R: Rule>(
         overwritten: 0,
     };
     (new, touched)
+}
+
+/// The same for a state in a block that is mixed.
+#[inline(always)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a step takes what the thread, its slot and the depot know; a struct for it would be built at each"
+)]
+pub(super) fn touch_mixed<R: Rule>(
+    old: [Cell; 2],
+    owned: Owned,
+    depot: &Depot,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> ([Cell; 2], Touched) {
+    let block = depot.block(owned.index);
+    if !touch.atomic {
+        return touch_beside::<R>(old, owned, depot, me, slots, memo, touch, out);
+    }
+    let touched = Touched {
+        rule: RuleName::atomic(touch.cell.kind()),
+        overwritten: 0,
+    };
+    // No hint: the next plain write must end the release sequence, in whichever epoch.
+    let new = match block.touch_atomic::<R>(me, slots, touch.cell, touch.record, out) {
+        None => [old[0], Cell::EMPTY],
+        Some(access) => replace_mixed(owned, depot, memo, Some((access, true))),
+    };
+    (new, touched)
+}
+
+/// The same for a plain access.
+#[inline(never)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a step takes what the thread, its slot and the depot know; a struct for it would be built at each"
+)]
+fn touch_beside<R: Rule>(
+    old: [Cell; 2],
+    owned: Owned,
+    depot: &Depot,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> ([Cell; 2], Touched) {
+    let block = depot.block(owned.index);
+    let (touched, left) = block.touch_plain::<R>(me, slots, touch.cell, touch.record, out);
+    let new = match left {
+        Some(Left::More(access)) => replace_mixed(owned, depot, memo, Some((access, false))),
+        None => replace_mixed(owned, depot, memo, None),
+        Some(_) if touch.record => {
+            if me.records_all() {
+                memo.settled.settle(depot, old[0], touch.cell);
+            }
+            [old[0], hint(old, touch.cell)]
+        }
+        Some(_) => [old[0], Cell::EMPTY],
+    };
+    (new, touched)
+}
+
+/// Another state in place of a mixed block, with an access that had no room there, if there is one. True if that is atomic.
+#[cold]
+fn replace_mixed(
+    owned: Owned,
+    depot: &Depot,
+    memo: &mut Memo,
+    more: Option<(Cell, bool)>,
+) -> [Cell; 2] {
+    memo.scratch.load_mixed(depot.block(owned.index));
+    if let Some((access, atomic)) = more {
+        memo.scratch.insert(access, atomic);
+    }
+    memo.give_block(depot, owned);
+    memo.store(depot)
 }
 
 /// Will two threads be among the readers once `access` is recorded? Then there may be more locations with this past: one that is read by several at a time is seldom alone.
@@ -180,6 +265,13 @@ pub(super) fn clear_outside(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 
         depot.give_blocks([block.next()]);
         return ([Cell::EMPTY; 2], 0);
     }
+    if mask == 0xFF
+        && let Some(block) = old[0].as_mixed()
+    {
+        let overwritten = depot.block(block.index).objects(mask);
+        depot.give_blocks([block.next()]);
+        return ([Cell::EMPTY; 2], overwritten);
+    }
     if let Some(mut extended) = disown(depot, old[0]) {
         let overwritten = extended.clear(mask);
         return (store(depot, extended), overwritten);
@@ -220,6 +312,12 @@ pub(super) fn disown(depot: &Depot, first: Cell) -> Option<Extended> {
         depot.give_blocks([block.next()]);
         return Some(extended);
     }
+    if let Some(block) = first.as_mixed() {
+        let mut extended = Extended::default();
+        extended.load_mixed(depot.block(block.index));
+        depot.give_blocks([block.next()]);
+        return Some(extended);
+    }
     Some(depot.disown(first.as_owned()?))
 }
 
@@ -255,8 +353,15 @@ pub(super) fn inline(flat: &[Cell]) -> Option<[Cell; 2]> {
 pub(super) fn store(depot: &Depot, extended: Extended) -> [Cell; 2] {
     let mut flat = Vec::new();
     if extended.flatten(&mut flat) {
-        outside(depot, &flat)
-    } else {
-        [Cell::owned(depot.own(extended)), Cell::EMPTY]
+        return outside(depot, &flat);
     }
+    if extended.fits_mixed() {
+        let mut block = Vec::new();
+        depot.take_blocks(1, &mut block);
+        if let Some(block) = block.pop() {
+            extended.store_mixed(depot.block(block.index));
+            return [Cell::mixed(block), Cell::EMPTY];
+        }
+    }
+    [Cell::owned(depot.own(extended)), Cell::EMPTY]
 }

@@ -2,7 +2,7 @@
 
 use crate::shadow::Cell;
 
-/// Which remembered plain accesses still matter after another plain access to the same bytes.
+/// Which remembered accesses still matter after another access to the same bytes, both plain or both atomic.
 ///
 /// A rule may forget an access only if each later access that races with it also races with one that is
 /// kept, or if a race on these bytes was just reported.
@@ -15,6 +15,9 @@ pub trait Rule: Send + Sync + 'static {
 
     /// Is there no need to remember `old` once `new` is recorded? `ordered`: `old` happened before `new`.
     fn supersedes(old: Cell, new: Cell, ordered: bool) -> bool;
+
+    /// The same if both are atomic, which never race with each other, and `old` happened before `new`.
+    fn supersedes_atomic(old: Cell, new: Cell) -> bool;
 }
 
 /// FastTrack (Flanagan and Freund, PLDI 2009): epochs, and read vectors only where reads are concurrent.
@@ -26,6 +29,9 @@ pub trait Rule: Send + Sync + 'static {
 ///   It never supersedes a write.
 /// * A read needs no record if the thread wrote the bytes in the same epoch: what races with the
 ///   read races with the write.
+/// * An atomic access supersedes atomic ones that happened before it, unless it is a read and they are writes: what races with those is
+///   plain, not ordered after this one either, and conflicts with it. Those that did not happen before it stay, for there
+///   was no race. It never supersedes a plain one: that may race with another atomic access.
 #[derive(Clone, Copy, Debug)]
 pub struct FastTrackRule;
 
@@ -40,6 +46,11 @@ impl Rule for FastTrackRule {
     #[inline(always)]
     fn supersedes(old: Cell, new: Cell, ordered: bool) -> bool {
         new.is_write() || (ordered && !old.is_write())
+    }
+
+    #[inline(always)]
+    fn supersedes_atomic(old: Cell, new: Cell) -> bool {
+        new.is_write() || !old.is_write()
     }
 }
 
@@ -59,5 +70,10 @@ impl Rule for DjitRule {
     #[inline(always)]
     fn supersedes(old: Cell, new: Cell, _ordered: bool) -> bool {
         old.slot() == new.slot() && old.is_write() == new.is_write()
+    }
+
+    #[inline(always)]
+    fn supersedes_atomic(old: Cell, new: Cell) -> bool {
+        DjitRule::supersedes(old, new, true)
     }
 }

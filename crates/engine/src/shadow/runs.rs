@@ -589,7 +589,9 @@ fn make_room<T>(all: &mut Vec<T>, more: usize) {
 /// Cells that may be copied were.
 fn hold(depot: &Depot, lane: Lane) {
     debug_assert!(
-        lane[0].as_owned().is_none() && lane[0].as_block().is_none(),
+        lane[0].as_owned().is_none()
+            && lane[0].as_block().is_none()
+            && lane[0].as_mixed().is_none(),
         "made shareable before"
     );
     if let Some(index) = lane[0].as_shared() {

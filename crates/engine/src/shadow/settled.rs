@@ -1,7 +1,7 @@
 //! Which states outside already have the thread's access: the same-epoch test where a location's own cells do not say it.
 //!
 //! ```text
-//! table[index of the state % 1024]     state    SHARED(i), OWNED(i), BLOCK(i): the first cell of a location
+//! table[index of the state % 1024]     state    SHARED(i), OWNED(i), BLOCK(i), MIXED(i): the first cell of a location
 //!                                      access   what the thread did there, as a cell of its epoch
 //! ```
 //!
@@ -18,7 +18,7 @@
 //!   are such: then nothing is noted of it). When bytes are made
 //!   fresh, the location is given another one, and no two have the same name ([`Depot::own`](super::Depot)). It may have atomic accesses, whose release sequences
 //!   a plain write must end each time, so it answers for reads only;
-//! * a *block* is an owned state without atomic accesses.
+//! * a *block* is an owned state without atomic accesses; one that is *mixed* has some.
 
 use alloc::boxed::Box;
 // Not loom's: nobody but the thread itself looks at it.
@@ -96,11 +96,11 @@ impl Settled {
 
     /// The thread's `access` is recorded in the state `first`. Nothing is noted of states that are inline.
     pub(super) fn settle(&self, depot: &Depot, first: Cell, access: Cell) {
-        let access = match first.as_owned() {
-            Some(_) => access.read(),
-            None if first.is_inline() => return,
-            None => access,
-        };
+        if first.is_inline() {
+            return;
+        }
+        let atomics = first.as_owned().is_some() || first.as_mixed().is_some();
+        let access = if atomics { access.read() } else { access };
         let entry = &self.0[place(first)];
         let state = Cell(entry.state.load(Ordering::Relaxed));
         if state != first {

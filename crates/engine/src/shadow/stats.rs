@@ -68,6 +68,15 @@ impl RuleName {
             AccessKind::Write => RuleName::WriteSameEpoch,
         }
     }
+
+    /// The rule for an atomic access of this kind.
+    #[inline]
+    pub const fn atomic(kind: AccessKind) -> RuleName {
+        match kind {
+            AccessKind::Read => RuleName::AtomicRead,
+            AccessKind::Write => RuleName::AtomicWrite,
+        }
+    }
 }
 
 /// One count for each rule. Belongs to a thread, whose stubs add to it too while it is not in the engine.
