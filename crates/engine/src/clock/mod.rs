@@ -10,6 +10,7 @@ mod published;
 mod recorded;
 mod slots;
 mod thread;
+mod tree;
 mod vector;
 mod versions;
 

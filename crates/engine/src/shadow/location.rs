@@ -30,8 +30,7 @@ use super::depot::Depot;
 use super::extended::Extended;
 use super::memo::Memo;
 use super::outside::{
-    clear_outside, discard, disown, load, outside, shareable, store, touch_mixed,
-    touch_outside,
+    clear_outside, discard, disown, load, outside, shareable, store, touch_mixed, touch_outside,
 };
 use super::pages::Blank;
 #[cfg(not(loom))]

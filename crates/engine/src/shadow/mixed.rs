@@ -15,7 +15,6 @@ use super::block::{Block, Left, ROOM};
 use super::cell::Cell;
 use super::location::{Conflict, Touched, conflict, merge};
 use super::rule::Rule;
-use super::stats::RuleName;
 use crate::clock::{Slots, ThreadClock};
 
 /// How many accesses fit: there is a gap between the two kinds.

@@ -5,6 +5,7 @@
 
 mod atomic;
 mod barrier;
+mod objects;
 pub mod quick;
 mod table;
 

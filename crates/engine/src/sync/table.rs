@@ -12,6 +12,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::atomic::AtomicObject;
 use super::barrier::Barrier;
+use super::objects::Objects;
 use super::quick::Patience;
 use crate::clock::Published;
 use crate::lock::{AtomicU32, AtomicU64, Ordering};
@@ -49,25 +50,6 @@ impl<T: Default> Handy<T> {
     fn has(&self, key: u64) -> bool {
         let recent = self.recent[way(key)].as_ref();
         recent.is_some_and(|(recent, _)| *recent == key)
-    }
-
-    #[inline]
-    fn find(&mut self, key: u64) -> Option<&mut T> {
-        if !self.has(key) {
-            return self.find_other(key);
-        }
-        self.recent[way(key)].as_mut().map(|(_, value)| value)
-    }
-
-    fn find_other(&mut self, key: u64) -> Option<&mut T> {
-        if self.others.is_empty() {
-            return None;
-        }
-        if core::mem::replace(&mut self.asked, key) != key {
-            return self.others.get_mut(&key);
-        }
-        let found = self.others.remove(&key)?;
-        Some(self.bring(key, found))
     }
 
     /// The entry of `key`, made if there is none.
@@ -109,19 +91,6 @@ impl<T: Default> Handy<T> {
             self.others.remove(&key);
         }
     }
-
-    fn is_empty(&self) -> bool {
-        self.others.is_empty() && self.recent.iter().all(Option::is_none)
-    }
-
-    /// The entry of `key`, left where it is.
-    fn get(&self, key: u64) -> Option<&T> {
-        match &self.recent[way(key)] {
-            Some((recent, value)) if *recent == key => Some(value),
-            _ if self.others.is_empty() => None,
-            _ => self.others.get(&key),
-        }
-    }
 }
 
 /// A lock that several readers can hold together.
@@ -144,7 +113,7 @@ struct Shard {
 /// The atomic objects of some addresses.
 #[derive(Debug, Default)]
 pub(super) struct AtomicShard {
-    objects: Handy<AtomicObject>,
+    objects: Objects,
     /// Whether operations on them may do without the lock.
     pub(super) patience: Patience,
 }
@@ -303,7 +272,7 @@ impl Table {
             let mut bracket = self.bracket(Addr(at));
             if !bracket.shard.objects.is_empty() {
                 for addr in at..end {
-                    let object = bracket.shard.objects.get(addr);
+                    let object = bracket.shard.objects.find(addr);
                     if object.is_some_and(|object| doomed(addr, object)) {
                         bracket.unbias();
                         bracket.shard.objects.remove(addr);
@@ -350,24 +319,17 @@ mod tests {
     #[test]
     fn every_entry_is_found_again() {
         let mut map: Handy<u64> = Handy::default();
-        assert!(map.find(1).is_none());
-        for key in [1, 2, 3, 8, 2, 1] {
+        for key in [1, 2, 3, 8, 2, 1, 3, 3] {
             *map.entry(key) += key;
         }
-        for key in [3, 8, 2, 1, 1] {
-            let times = if key == 3 || key == 8 { 1 } else { 2 };
-            assert_eq!(map.find(key).copied(), Some(times * key));
+        assert_eq!(map.len(), 4);
+        for (key, times) in [(1, 2), (8, 1), (2, 2), (3, 3), (3, 3)] {
+            assert_eq!(*map.entry(key), times * key);
         }
-        map.remove(1);
-        map.remove(3);
-        assert!(map.find(1).is_none() && map.find(3).is_none());
-        assert_eq!(map.find(2).copied(), Some(4));
-        assert_eq!(
-            (map.get(8), map.get(2), map.get(1)),
-            (Some(&8), Some(&4), None)
-        );
-        map.remove(2);
-        map.remove(8);
-        assert!(map.is_empty());
+        for key in [1, 3, 2, 8] {
+            map.remove(key);
+        }
+        assert_eq!(map.len(), 0);
+        assert_eq!(*map.entry(3), 0);
     }
 }
