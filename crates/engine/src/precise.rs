@@ -317,6 +317,18 @@ impl<R: Rule> Shadow<R> {
         Some(&self.memory.page(addr)?[word_of(addr)])
     }
 
+    /// The lines that an atomic access to `addr` will look at, as far as can be told: the location, and what it has outside.
+    #[inline]
+    pub fn near(&self, addr: Addr) -> [*const (); 2] {
+        match self.split_location(addr) {
+            Some(location) => [
+                core::ptr::from_ref(location).cast(),
+                location.near(self.depot()),
+            ],
+            None => [core::ptr::null(); 2],
+        }
+    }
+
     /// Where stubs find split pages, see [`Pages::root`](crate::shadow::Pages::root).
     pub fn split_root(&self) -> *const () {
         self.memory.split_root()

@@ -219,6 +219,16 @@ impl Analysis {
         Bracket { log, of }
     }
 
+    /// The lines that the detector will look at for an atomic access to `addr`, as far as can be told.
+    #[inline]
+    pub fn near(&self, addr: Addr) -> [*const (); 2] {
+        match self {
+            Analysis::FastTrack(detector) => detector.shadow().near(addr),
+            Analysis::Djit(detector) => detector.shadow().near(addr),
+            _ => [core::ptr::null(); 2],
+        }
+    }
+
     /// The location of the word at `addr` if it has one of its own, for detectors that the inlined checks know.
     #[inline]
     pub fn location(&self, addr: Addr) -> Option<&Location> {

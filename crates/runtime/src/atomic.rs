@@ -31,6 +31,15 @@ pub fn abandon(own: &tls::Block) -> bool {
     within
 }
 
+/// Brings a line into the cache, to be written.
+#[inline(always)]
+fn fetch(line: *const ()) {
+    // SAFETY: a hint, which accesses nothing and faults on no address.
+    unsafe {
+        core::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
+    }
+}
+
 fn begin(address: *const u8, kind: u32, order: u32) {
     // A bad address faults here, before anything is held.
     // SAFETY: the program is about to access it.
@@ -48,6 +57,11 @@ fn begin(address: *const u8, kind: u32, order: u32) {
                 let op = operation(kind, order);
                 let order = runtime.analysis.order();
                 order.expect(clock, &mut bracket.of, op);
+            }
+            // One after the other they would be waited for at the end. Not sooner: whoever has the bracket is at work on them.
+            fetch(bracket.of.near());
+            for line in runtime.analysis.near(Addr(address as u64)) {
+                fetch(line);
             }
             thread.bracket = Some(bracket);
             own.bracket.store(1, Ordering::Relaxed);

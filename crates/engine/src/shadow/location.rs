@@ -144,6 +144,15 @@ impl Location {
             .map(|cell| Cell(cell.load(Ordering::Relaxed)))
     }
 
+    /// Where its atomic accesses are if they have a block, to be brought into the cache.
+    #[inline]
+    pub fn near(&self, depot: &Depot) -> *const () {
+        match self.seen()[0].as_mixed() {
+            Some(block) => core::ptr::from_ref(depot.block(block.index)).cast(),
+            None => core::ptr::null(),
+        }
+    }
+
     /// Was it never accessed since it was last cleared?
     #[inline]
     pub fn is_untouched(&self) -> bool {

@@ -64,6 +64,15 @@ impl Objects {
         at
     }
 
+    /// Where the object at `addr` most likely is, if there is one.
+    #[inline]
+    pub(super) fn near(&self, addr: u64) -> *const () {
+        if self.places.is_empty() {
+            return core::ptr::null();
+        }
+        (&raw const self.places[self.home(addr)]).cast()
+    }
+
     /// The object at `addr`, if there is one.
     #[inline]
     pub(super) fn find(&mut self, addr: u64) -> Option<&mut AtomicObject> {

@@ -196,6 +196,12 @@ impl Bracket<'_> {
         self.addr
     }
 
+    /// Where the object there most likely is, to be brought into the cache.
+    #[inline]
+    pub fn near(&self) -> *const () {
+        self.shard.objects.near(self.addr.0)
+    }
+
     /// The object there, if something was stored there.
     #[inline]
     pub(super) fn find(&mut self) -> Option<&mut AtomicObject> {
