@@ -154,7 +154,7 @@ mod tests {
             let mut naive: BTreeMap<u64, u32> = BTreeMap::new();
             for (i, (addr, step)) in (1u32..).zip(steps) {
                 // Some of them meet at home.
-                let addr = addr << 52 | addr % 3;
+                let addr = (addr << 52) | (addr % 3);
                 match step {
                     0 => {
                         objects.remove(addr);
