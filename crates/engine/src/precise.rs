@@ -355,7 +355,7 @@ impl<R: Rule> Shadow<R> {
 
     /// The location of an access within one word, and the bytes of it, if its page is split.
     #[inline(always)]
-    fn word(&self, addr: Addr, size: u32) -> Option<(&Location, u8)> {
+    pub(crate) fn word(&self, addr: Addr, size: u32) -> Option<(&Location, u8)> {
         let offset = addr.0 as u32 % 8;
         if size.wrapping_sub(1) > 7 - offset {
             return None;
@@ -451,6 +451,7 @@ impl<R: Rule> Shadow<R> {
     }
 
     /// The same, easy or not, for the site itself.
+    #[inline]
     pub fn access_at(
         &self,
         order: &HappensBefore,
@@ -478,7 +479,7 @@ impl<R: Rule> Shadow<R> {
     }
 
     /// A plain access to `size` bytes.
-    #[inline]
+    #[inline(always)]
     pub fn access(
         &self,
         order: &HappensBefore,
@@ -491,12 +492,7 @@ impl<R: Rule> Shadow<R> {
                 if location.is_redundant(thread.clock.epoch(), access.kind, mask) {
                     thread.counts.add(RuleName::same_epoch(access.kind));
                 } else {
-                    self.work(order, thread, access.kind, access.site).slow(
-                        location,
-                        Addr(access.addr.0 & !7),
-                        mask,
-                        races,
-                    );
+                    self.access_at(order, thread, location, mask, access, races);
                 }
             }
             None if access.kind == AccessKind::Read

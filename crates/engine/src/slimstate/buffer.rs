@@ -1,7 +1,8 @@
 //! Commit buffers: the footprints of one thread that are still to be committed.
 //!
 //! At most [`Buffer::CAPACITY`] arrays, as in the paper. Beside them, a small cache from pages to what was last found
-//! there, so that a loop finds its array with one comparison; and the memory without arrays that was found last, however many pages it has.
+//! there, so that a loop finds its array with one or two comparisons; and the memory without arrays that was found last, however many
+//! pages it has.
 
 use super::array::ArrayId;
 use super::footprint::Footprint;
@@ -47,7 +48,7 @@ impl<F> Entry<F> {
     }
 }
 
-/// What was last found on a page.
+/// Something that was found on a page.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// Where it was found: so many bytes from here on.
@@ -75,7 +76,9 @@ impl Seen {
 
 const PLAIN: u32 = u32::MAX;
 const NOTHING: u16 = u16::MAX;
-const SEEN: usize = 512;
+/// Pages of the cache, and how much of one it knows: loops go through several arrays at once, and small ones share a page.
+const SEEN: usize = 256;
+const WAYS: usize = 2;
 /// Places of the index at first. It has at least twice as many as there are entries.
 const INDEX: usize = 64;
 /// More entries than that are given back when they are committed: few regions have so many.
@@ -96,7 +99,7 @@ pub(super) struct Buffer<F> {
     /// From an array's number, hashed, to its entry. Allocated at the first use; its length is a power of two.
     index: Vec<u16>,
     /// By page.
-    seen: Box<[Seen; SEEN]>,
+    seen: Box<[[Seen; WAYS]; SEEN]>,
     /// The plain memory that was seen last.
     plain: Seen,
     version: u32,
@@ -110,7 +113,7 @@ impl<F: Footprint> Buffer<F> {
         Buffer {
             entries: Vec::new(),
             index: Vec::new(),
-            seen: boxed_with(|| Seen::NOTHING),
+            seen: boxed_with(|| [Seen::NOTHING; WAYS]),
             plain: Seen::NOTHING,
             version: 1,
         }
@@ -126,6 +129,7 @@ impl<F: Footprint> Buffer<F> {
     pub(super) fn entry(&mut self, number: usize) -> &mut Entry<F> {
         &mut self.entries[number]
     }
+    /// Entries have the numbers below that; the next new one gets it.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -136,16 +140,18 @@ impl<F: Footprint> Buffer<F> {
         if self.plain.has(addr) && self.plain.version == arrays {
             return Cached::Plain;
         }
-        let seen = &self.seen[(addr / 4096) as usize % SEEN];
-        if !seen.has(addr) {
-            Cached::Unknown
-        } else if seen.entry == PLAIN && seen.version == arrays {
-            Cached::Plain
-        } else if seen.entry != PLAIN && seen.version == self.version {
-            Cached::Entry(seen.entry as usize)
-        } else {
-            Cached::Unknown
+        for seen in &self.seen[(addr / 4096) as usize % SEEN] {
+            if !seen.has(addr) {
+                continue;
+            }
+            if seen.entry == PLAIN && seen.version == arrays {
+                return Cached::Plain;
+            }
+            if seen.entry != PLAIN && seen.version == self.version {
+                return Cached::Entry(seen.entry as usize);
+            }
         }
+        Cached::Unknown
     }
 
     /// These bytes of a page are in no array. Only whole words of them are remembered.
@@ -162,7 +168,7 @@ impl<F: Footprint> Buffer<F> {
         };
         if seen.len == 4096 {
             // Of a page with an array, the array is what loops ask for.
-            self.seen[(from / 4096) as usize % SEEN] = seen;
+            self.remember(seen);
         }
         let last = self.plain.from..self.plain.from + self.plain.len;
         if self.plain.version == arrays && from <= last.end && last.start <= to {
@@ -175,12 +181,25 @@ impl<F: Footprint> Buffer<F> {
 
     /// `addr` belongs to the array of that entry.
     pub(super) fn saw(&mut self, addr: u64, number: usize) {
-        self.seen[(addr / 4096) as usize % SEEN] = Seen {
-            from: addr & !4095,
-            len: 4096,
+        let bytes = &self.entries[number].bytes;
+        let page = addr & !4095;
+        let from = bytes.start.max(page);
+        let to = bytes.end.min(page.saturating_add(4096));
+        self.remember(Seen {
+            from,
+            len: to.saturating_sub(from),
             entry: number as u32,
             version: self.version,
-        };
+        });
+    }
+
+    /// As what was found last on its page, before what was found there before it.
+    fn remember(&mut self, seen: Seen) {
+        let ways = &mut self.seen[(seen.from / 4096) as usize % SEEN];
+        if ways[0].from != seen.from {
+            ways[1] = ways[0];
+        }
+        ways[0] = seen;
     }
 
     /// The entry of an array, or where it belongs.
@@ -252,9 +271,7 @@ impl<F: Footprint> Buffer<F> {
         // A cached page of 2^32 flushes ago must not look new.
         self.version = self.version.wrapping_add(1);
         if self.version == 0 {
-            for seen in self.seen.iter_mut() {
-                *seen = Seen::NOTHING;
-            }
+            self.seen.fill([Seen::NOTHING; WAYS]);
         }
     }
 }

@@ -408,12 +408,29 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         self.touch_array(thread, id, range, manner, site, races)
     }
 
-    /// A plain access whose place is known by its line only.
+    /// A plain access whose place is known by its line only. `cached` is what the thread remembers of the address.
     #[inline(never)]
-    fn access_line(&self, thread: &mut SlimThread<F>, access: Access, races: Sink<'_>) {
-        // One place, however far it goes: what it accesses of an array is to be one footprint.
-        let place = u64::from(access.site.0) << 4 | (access.kind as u64) << 3 | 1;
-        let key = PlaceKey::new(place, 0);
+    fn access_line(
+        &self,
+        thread: &mut SlimThread<F>,
+        access: Access,
+        cached: Cached,
+        races: Sink<'_>,
+    ) {
+        // A line goes through several arrays, each a place of its own; but a place goes as far as its array, since what it accesses
+        // there is to be one footprint.
+        let cached = match cached {
+            Cached::Unknown => self.look(thread, access.addr),
+            known => known,
+        };
+        let number = match cached {
+            Cached::Entry(number) => number,
+            // The one that it will have, if it is an array's.
+            Cached::Plain | Cached::Unknown => thread.buffer.len(),
+        } as u64;
+        let line = u64::from(access.site.0) << 1 | access.kind as u64;
+        let place = line.wrapping_add(number.wrapping_mul(37)) << 3 | 1;
+        let key = PlaceKey::new(place, number << 33 | line);
         if !self.take(thread, key, access.addr, u64::from(access.size)) {
             self.access_at(thread, key, access, races);
         }
@@ -492,15 +509,20 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
 
     #[inline(always)]
     fn access(&self, thread: &mut Self::Thread, access: Access, races: Sink<'_>) {
-        if access.addr.0 % 8 + u64::from(access.size) <= 8
-            && thread.buffer.recall(access.addr.0, self.arrays.version()) == Cached::Plain
-        {
-            let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
-            return self
-                .memory
-                .access(&self.order, &mut thread.base, access, races);
+        let word = self.memory.word(access.addr, access.size);
+        let epoch = thread.epoch();
+        // The locations of words in compressed arrays are untouched, and make nothing redundant.
+        if word.is_some_and(|(location, mask)| location.is_redundant(epoch, access.kind, mask)) {
+            return thread.base.counts.add(RuleName::same_epoch(access.kind));
         }
-        self.access_line(thread, access, races);
+        let cached = thread.buffer.recall(access.addr.0, self.arrays.version());
+        let (Cached::Plain, Some((location, mask))) = (cached, word) else {
+            return self.access_line(thread, access, cached, races);
+        };
+        let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+        let (order, base) = (&self.order, &mut thread.base);
+        self.memory
+            .access_at(order, base, location, mask, access, races);
     }
 
     fn range(

@@ -77,7 +77,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         let plain = match thread.buffer.recall(addr.0, self.arrays.version()) {
             Cached::Plain => true,
             Cached::Entry(_) => false,
-            Cached::Unknown => self.sees_plain(thread, addr),
+            Cached::Unknown => self.look(thread, addr) == Cached::Plain,
         };
         plain.then_some((&self.memory, &mut thread.base))
     }
@@ -147,22 +147,28 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 
-    /// Is there no array from `addr` to the end of its word, or one whose elements are single there? The thread remembers around it what
-    /// it sees at once.
+    /// What is there from `addr` to the end of its word: no array, or one whose elements are single there; one that the thread has an
+    /// entry of; or something else. The thread remembers around it what it sees at once.
     #[inline(never)]
-    fn sees_plain(&self, thread: &mut SlimThread<F>, addr: Addr) -> bool {
+    pub(super) fn look(&self, thread: &mut SlimThread<F>, addr: Addr) -> Cached {
         let version = self.arrays.version();
         // As far as a neighbour may go.
         let bytes = match self.arrays.owner(addr.0, addr.0.saturating_add(NEAR)) {
             Owner::Plain(bytes) => bytes,
             Owner::Array(id, ..) => match self.arrays.get(id).plain_around(addr.0) {
                 Some(bytes) => bytes,
-                None => return false,
+                None => {
+                    let Ok(number) = thread.buffer.find(id) else {
+                        return Cached::Unknown;
+                    };
+                    thread.buffer.saw(addr.0, number);
+                    return Cached::Entry(number);
+                }
             },
         };
         let all = (addr.0 | 7) < bytes.end;
         thread.buffer.saw_plain(bytes, version);
-        all
+        if all { Cached::Plain } else { Cached::Unknown }
     }
 
     /// `[SS ACCESS]` for some bytes of entry `number`, if it is as simple as that.
