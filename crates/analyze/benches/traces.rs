@@ -10,7 +10,7 @@ use oracle::{Checker, r#gen::random};
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 use trace::shapes::{SHAPES, Size};
-use trace::{Format, Names, Reader, Writer};
+use trace::{Format, NO_ACCESS, Names, Reader, Writer};
 
 fn main() {
     divan::main();
@@ -71,12 +71,17 @@ fn null(bencher: Bencher, name: &str) {
     bencher.counter(ItemsCount::new(trace.events)).bench(|| {
         let mut reader = Reader::new(&trace.bytes[..]).unwrap();
         let mut checker = Checker::new();
+        let mut batch = [NO_ACCESS; 64];
         loop {
-            while let Some(plain) = reader.next_plain() {
-                if !checker.goes_on(plain.thread) {
-                    checker.step(&plain.into()).unwrap();
+            while let Some(thread) = reader.turn()
+                && checker.is_running(thread)
+            {
+                let read = reader.plain_accesses(&mut batch);
+                if read == 0 {
+                    break;
                 }
-                divan::black_box(plain);
+                checker.went_on(read);
+                divan::black_box(&batch[..read]);
             }
             match reader.next_event().unwrap() {
                 Some(event) => drop(checker.step(&event).unwrap()),

@@ -9,7 +9,7 @@ use event::{AccessKind, Addr, Event, Op};
 use oracle::{Checker, Malformed, Outcome};
 use std::fmt;
 use std::io::BufRead;
-use trace::{BLANK, Error, Location, Names, Namespace, Reader};
+use trace::{BLANK, Error, Location, NO_ACCESS, Names, Namespace, Plain, Reader};
 
 /// Why there is no whole result.
 #[derive(Debug)]
@@ -101,6 +101,9 @@ fn has_marks<R: BufRead>(open: &mut impl FnMut() -> Result<Option<Reader<R>>, Er
     false
 }
 
+/// Plain accesses that are decoded at once, so that the decoder's state is not stored after each.
+const BATCH: usize = 64;
+
 struct Pass<'a, R> {
     reader: &'a mut Reader<R>,
     /// Sampling periods are those of the trace.
@@ -125,29 +128,23 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
         let mut events = 0;
         let mut accesses = 0;
         let mut event = BLANK;
-        let end = 'trace: loop {
-            // Nearly all events of a long trace.
-            while let Some(plain) = reader.next_plain() {
-                if !checker.goes_on(plain.thread) {
-                    if let Err(malformed) = checker.step(&plain.into()) {
-                        break 'trace Err(malformed_at(reader, &malformed));
-                    }
-                    if !replay.meet(plain.thread) {
-                        break 'trace Err(exhausted_at(reader));
-                    }
+        let mut batch = [NO_ACCESS; BATCH];
+        let end = loop {
+            // Nearly all events of a long trace: plain accesses by a thread that needs no look.
+            while let Some(thread) = reader.turn()
+                && checker.is_running(thread)
+            {
+                let read = reader.plain_accesses(&mut batch);
+                if read == 0 {
+                    break;
                 }
-                let access = Access {
-                    kind: plain.kind,
-                    addr: plain.addr,
-                    size: plain.size,
-                    site: plain.site,
-                };
-                let at = reader.position();
-                accesses += 1;
-                events += 1;
-                replay.access(plain.thread, access, &mut |race: &Race| {
-                    findings.add(race, at)
+                checker.went_on(read);
+                let before = reader.position() - read as u64;
+                replay.accesses(thread, batch[..read].iter().map(access_of), |i, race| {
+                    findings.add(race, before + i + 1);
                 });
+                accesses += read as u64;
+                events += read as u64;
             }
             match reader.read_event(&mut event) {
                 Ok(true) => {}
@@ -183,6 +180,16 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
             stats,
             end,
         }
+    }
+}
+
+#[inline(always)]
+fn access_of(plain: &Plain) -> Access {
+    Access {
+        kind: plain.kind,
+        addr: plain.addr,
+        size: plain.size,
+        site: plain.site,
     }
 }
 

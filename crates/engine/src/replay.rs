@@ -66,6 +66,23 @@ impl<D: Detector> Replay<D> {
         }
     }
 
+    /// Some plain accesses that a thread makes one after the other. `races` hears which one of them found what.
+    #[inline(always)]
+    pub fn accesses(
+        &mut self,
+        thread: Tid,
+        accesses: impl Iterator<Item = Access>,
+        mut races: impl FnMut(u64, &Race),
+    ) {
+        let index = self.ensure(thread);
+        if let Some(Some(handle)) = self.threads.get_mut(index) {
+            for (i, access) in (0..).zip(accesses) {
+                self.detector
+                    .access(&mut handle.state, access, &mut |race| races(i, race));
+            }
+        }
+    }
+
     /// The next event. `races` hears of what is found now; some detectors find later.
     #[inline]
     pub fn step(&mut self, event: &Event, races: &mut dyn FnMut(&Race)) {

@@ -221,13 +221,17 @@ impl Checker {
         }
     }
 
-    /// Is `thread` known to be running? Then it may make a plain access, and has.
+    /// Is `thread` known to be running? Then it may make plain accesses.
     #[inline(always)]
-    pub fn goes_on(&mut self, thread: Tid) -> bool {
+    pub fn is_running(&self, thread: Tid) -> bool {
         let known = self.threads.get(thread.0 as usize);
-        let goes_on = known.is_some_and(|known| known.life == Life::Running);
-        self.events += usize::from(goes_on);
-        goes_on
+        known.is_some_and(|known| known.life == Life::Running)
+    }
+
+    /// So many plain accesses were made by a thread that [is running](Checker::is_running).
+    #[inline(always)]
+    pub fn went_on(&mut self, accesses: usize) {
+        self.events += accesses;
     }
 
     /// May `event` happen now? If so, it has happened; if not, nothing has changed.
@@ -237,12 +241,12 @@ impl Checker {
         let result = self.try_step(event);
         match result {
             Ok(outcome) => {
-                let thread = self.thread(event.thread);
-                thread.life = if event.op == Op::End {
+                let life = if matches!(event.op, Op::End) {
                     Life::Ended
                 } else {
                     Life::Running
                 };
+                self.thread(event.thread).life = life;
                 self.events = index + 1;
                 Ok(outcome)
             }
@@ -255,7 +259,7 @@ impl Checker {
         match self.thread(event.thread).life {
             Life::Ended => return Err(What::AfterEnd),
             Life::Joined => return Err(What::AfterJoin),
-            Life::Running if event.op == Op::Begin => return Err(What::BeginNotFirst),
+            Life::Running if matches!(event.op, Op::Begin) => return Err(What::BeginNotFirst),
             _ => {}
         }
         match event.op {

@@ -17,6 +17,7 @@ mod reader;
 pub mod shapes;
 pub mod text;
 
+pub use binary::{NO_ACCESS, Plain};
 pub use error::{Error, Place};
 pub use names::{Array, Location, Names, Namespace};
 pub use reader::{BLANK, Format, Reader, Writer, buffered, copy};

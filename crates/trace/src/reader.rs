@@ -80,12 +80,22 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The next event if it is a plain access that can be had quickly. Else nothing has happened.
+    /// Whose plain accesses [`plain_accesses`](Self::plain_accesses) would read, if there are any that can be had quickly.
     #[inline(always)]
-    pub fn next_plain(&mut self) -> Option<Plain> {
+    pub fn turn(&mut self) -> Option<Tid> {
         match self {
-            Reader::Binary(reader) => reader.next_plain(),
+            Reader::Binary(reader) => reader.turn(),
             Reader::Text(_) => None,
+        }
+    }
+
+    /// Reads plain accesses that the thread whose turn it is makes next: as many as there is room for, or those before something else.
+    /// Says how many there are.
+    #[inline]
+    pub fn plain_accesses(&mut self, room: &mut [Plain]) -> usize {
+        match self {
+            Reader::Binary(reader) => reader.plain_accesses(room),
+            Reader::Text(_) => 0,
         }
     }
 

@@ -10,10 +10,105 @@ use event::{
 };
 use std::io::{self, Read};
 
-/// What a plain access takes at most, rounded up: tag, address, site.
-const WINDOW: usize = 16;
+/// What a plain access takes at most, rounded up so that a site can be looked for behind any of its first 16 bytes.
+const WINDOW: usize = 20;
 /// Zeros behind the payload, so that a whole window can be loaded anywhere in it.
 const PADDING: usize = WINDOW;
+
+/// How the tag of a plain access says it is to be read.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// The distance: so far to the left, that far to the right, and it has its sign and its unit.
+    left: u8,
+    right: u8,
+    /// Where a site would be.
+    site_at: u8,
+    /// Bytes in all; 0 if there is no such tag.
+    len: u8,
+}
+
+/// By the lower six bits of a tag.
+static LAYOUTS: [Layout; 64] = {
+    let mut all = [Layout {
+        left: 0,
+        right: 0,
+        site_at: 1,
+        len: 0,
+    }; 64];
+    let mut bits = 0;
+    while bits < 64 {
+        let width_code = bits as u8 >> 2 & 3;
+        let left = 64 - (8 << width_code);
+        let unit = if width_code == 3 { 0 } else { bits as u8 >> 4 };
+        let site_at = 1 + (1 << width_code);
+        let len = match bits & 3 {
+            0 => site_at,
+            1 => site_at + 1,
+            2 => site_at + 4,
+            _ => 0,
+        };
+        all[bits] = Layout {
+            left,
+            right: left - unit,
+            site_at,
+            len,
+        };
+        bits += 1;
+    }
+    all
+};
+
+/// Reads a plain access of `thread` from the bytes that begin with its tag, and says how many it takes. `last` goes on to it.
+#[inline(always)]
+fn plain_from(
+    bytes: &[u8; WINDOW],
+    thread: u32,
+    last: &mut Last,
+    sites: u32,
+) -> Option<(Plain, usize)> {
+    let bits = bytes[0];
+    if bits & HOT == 0 {
+        return None;
+    }
+    let layout = LAYOUTS[usize::from(bits & 63)];
+    let mut field = [0; 8];
+    field.copy_from_slice(&bytes[1..9]);
+    let distance =
+        ((u64::from_le_bytes(field) << (layout.left & 63)) as i64) >> (layout.right & 63);
+    let addr = last.addr.wrapping_add(distance as u64);
+    let site_at = usize::from(layout.site_at & 15);
+    let mut given = [0; 4];
+    given.copy_from_slice(&bytes[site_at..site_at + 4]);
+    let given = u32::from_le_bytes(given);
+    let site = match bits & 3 {
+        0 => last.site,
+        1 => last.site.wrapping_add_signed(i32::from(given as i8)),
+        _ => given,
+    };
+    let size = 1_u32 << (bits >> 4 & 3);
+    if layout.len == 0 || site >= sites || addr > Addr::END - u64::from(size) {
+        return None;
+    }
+    *last = Last { addr, site };
+    let plain = Plain {
+        thread: Tid(thread),
+        kind: if bits & 0x40 == 0 {
+            AccessKind::Read
+        } else {
+            AccessKind::Write
+        },
+        addr: Addr(addr),
+        size,
+        site: Site(site),
+    };
+    Some((plain, usize::from(layout.len)))
+}
+
+/// The bytes from `at` on.
+#[inline(always)]
+fn window(block: &[u8], at: usize) -> Option<&[u8; WINDOW]> {
+    block.get(at..)?.first_chunk()
+}
 
 /// A plain access of 1, 2, 4 or 8 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +120,15 @@ pub struct Plain {
     pub size: u32,
     pub site: Site,
 }
+
+/// Room for one: [`BinaryReader::plain_accesses`].
+pub const NO_ACCESS: Plain = Plain {
+    thread: Tid(0),
+    kind: AccessKind::Read,
+    addr: Addr(0),
+    size: 1,
+    site: Site(0),
+};
 
 impl From<Plain> for Event {
     fn from(plain: Plain) -> Event {
@@ -147,10 +251,11 @@ impl<R: Read> BinaryReader<R> {
             }
             let first = self.block[self.at];
             if first & HOT != 0 {
-                let Some(plain) = self.next_plain() else {
+                let mut one = [NO_ACCESS];
+                if self.plain_accesses(&mut one) == 0 {
                     return Err(self.bad_access());
-                };
-                *event = plain.into();
+                }
+                *event = one[0].into();
                 return Ok(true);
             }
             if self.item(first, event)? {
@@ -159,62 +264,41 @@ impl<R: Read> BinaryReader<R> {
         }
     }
 
-    /// The next event if it is a plain access of a common size, which most are: quickly. Else nothing has happened, and
-    /// [`read_event`](Self::read_event) knows more.
+    /// Whose items come next, if a plain access of a common size does; [`read_event`](Self::read_event) knows more.
     #[inline(always)]
-    pub fn next_plain(&mut self) -> Option<Plain> {
-        let mut bytes = self.window()?;
-        if bytes[0] == tag::THREAD && self.quick_switch(bytes[1]) {
-            bytes = self.window()?;
+    pub fn turn(&mut self) -> Option<Tid> {
+        let bytes = window(&self.block, self.at)?;
+        let [mut first, second, third, ..] = *bytes;
+        if first == tag::THREAD && self.quick_switch(second) {
+            first = third;
         }
-        let bits = bytes[0];
-        if bits & HOT == 0 {
-            return None;
-        }
-        let fields = u128::from_le_bytes(bytes) >> 8;
-        let size_code = bits >> 4 & 3;
-        let width_code = bits >> 2 & 3;
-        let width = 8_u32 << width_code;
-        let distance = ((fields as u64) << (64 - width)) as i64 >> (64 - width);
-        let unit = if width_code == 3 { 0 } else { size_code };
-        let addr = self.current.addr.wrapping_add((distance << unit) as u64);
-        let given = (fields >> width) as u32;
-        let (site, site_bytes) = match bits & 3 {
-            0 => (self.current.site, 0),
-            1 => {
-                let step = i32::from(given as i8);
-                (self.current.site.wrapping_add_signed(step), 1)
-            }
-            2 => (given, 4),
-            _ => return None,
-        };
-        let at = self.at + 1 + (1 << width_code) + site_bytes;
-        let size = 1_u32 << size_code;
-        if at > self.end || site >= self.sites || addr > Addr::END - u64::from(size) {
-            return None;
-        }
-        self.at = at;
-        self.current = Last { addr, site };
-        self.events += 1;
-        Some(Plain {
-            thread: Tid(self.thread),
-            kind: if bits & 0x40 == 0 {
-                AccessKind::Read
-            } else {
-                AccessKind::Write
-            },
-            addr: Addr(addr),
-            size,
-            site: Site(site),
-        })
+        (first & HOT != 0).then_some(Tid(self.thread))
     }
 
-    #[inline(always)]
-    fn window(&self) -> Option<[u8; WINDOW]> {
-        let window = self.block.get(self.at..self.at + WINDOW)?;
-        let mut bytes = [0; WINDOW];
-        bytes.copy_from_slice(window);
-        Some(bytes)
+    /// Reads the plain accesses of common sizes that the thread makes next, and says how many there are: as many as there is room for, or
+    /// those before something else.
+    #[inline(never)]
+    pub fn plain_accesses(&mut self, room: &mut [Plain]) -> usize {
+        let (mut at, mut last) = (self.at, self.current);
+        let mut read = 0;
+        for place in room {
+            let Some(bytes) = window(&self.block, at) else {
+                break;
+            };
+            let mut next = last;
+            let Some((plain, len)) = plain_from(bytes, self.thread, &mut next, self.sites) else {
+                break;
+            };
+            if at + len > self.end {
+                break;
+            }
+            (at, last) = (at + len, next);
+            *place = plain;
+            read += 1;
+        }
+        (self.at, self.current) = (at, last);
+        self.events += read as u64;
+        read
     }
 
     /// To one of the first 128 threads, if it is known.
@@ -241,7 +325,7 @@ impl<R: Read> BinaryReader<R> {
         }
     }
 
-    /// Why `next_plain` refused what looks like a plain access.
+    /// Why `plain_accesses` refused what looks like a plain access.
     #[cold]
     fn bad_access(&mut self) -> Error {
         let bits = self.block[self.at];

@@ -29,7 +29,7 @@
 mod decode;
 mod encode;
 
-pub use decode::{BinaryReader, Plain};
+pub use decode::{BinaryReader, NO_ACCESS, Plain};
 pub use encode::BinaryWriter;
 
 /// The first bytes of every binary trace. Mangled line ends break it visibly.
