@@ -285,6 +285,46 @@ static void prepare(ModulePassManager &MPM) {
   MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
 }
 
+// An access or a call that the compiler made of two has no line: neither of theirs is right. A report names the line of the code before it in
+// the same function, or behind it, without a column, rather than none.
+struct NameLines : PassInfoMixin<NameLines> {
+  static bool isNameless(const DILocation *At) { return At && At->getLine() == 0; }
+
+  // The nearest line from `I` on, in one direction, that is of the function (inlined or not) that `At` is of.
+  template <typename Range> static unsigned nearest(Range &&Instructions, const DILocation *At) {
+    for (Instruction &I : Instructions) {
+      const DILocation *Near = I.getDebugLoc();
+      if (Near && Near->getLine() != 0 && Near->getInlinedAt() == At->getInlinedAt() &&
+          Near->getScope()->getSubprogram() == At->getScope()->getSubprogram())
+        return Near->getLine();
+    }
+    return 0;
+  }
+
+  static unsigned lineFor(Instruction &I, const DILocation *At) {
+    BasicBlock *Block = I.getParent();
+    if (unsigned Line = nearest(make_range(std::next(I.getReverseIterator()), Block->rend()), At))
+      return Line;
+    for (BasicBlock *Before : predecessors(Block))
+      if (unsigned Line = nearest(reverse(*Before), At))
+        return Line;
+    if (unsigned Line = nearest(make_range(std::next(I.getIterator()), Block->end()), At))
+      return Line;
+    return At->getScope()->getSubprogram()->getLine();
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    for (Instruction &I : instructions(F)) {
+      const DILocation *At = I.getDebugLoc();
+      if (isNameless(At) && (I.mayReadOrWriteMemory() || isa<CallBase>(I)))
+        I.setDebugLoc(DILocation::get(F.getContext(), lineFor(I, At), 0, At->getScope(),
+                                      At->getInlinedAt()));
+    }
+    return PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
 // Marks the checks of innermost loops with few of them: their quick paths are to be inlined, see hot.rs.
 struct MarkSmallLoops : PassInfoMixin<MarkSmallLoops> {
   static constexpr size_t Few = 24;
@@ -324,11 +364,14 @@ extern "C" void footrace_register(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel) {
         // What symbol resolution made unreachable is not worth analysing.
         MPM.addPass(GlobalDCEPass());
+        MPM.addPass(createModuleToFunctionPassAdaptor(NameLines()));
         prepare(MPM);
         MPM.addPass(Rust<footrace_early>());
       });
   PB.registerFullLinkTimeOptimizationLastEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
+        // The optimiser made one of two again.
+        MPM.addPass(createModuleToFunctionPassAdaptor(NameLines()));
         // The quick paths come after the optimiser: until then a check is one call that touches none
         // of the program's memory, which hinders least.
         // Without optimisation they stay calls: such a link is to be quick, not its program.
