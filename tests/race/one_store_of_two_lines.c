@@ -1,12 +1,12 @@
-// The compiler makes one store of two: it comes from neither line alone, and the report still names one.
+// The compiler makes one store of two: it comes from neither line alone, and the report names the one before them.
 #include "two_threads.h"
 
 int shared;
 volatile int which;
 
 static void *first(void *arg) {
-  if (which)
-    shared = 1; // RACE a
+  if (which) // RACE a
+    shared = 1;
   else
     shared = 2;
   invisible_signal(1);
