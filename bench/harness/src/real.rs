@@ -91,26 +91,6 @@ pub(crate) const ALL: &[Real] = &[
         Check::SameLines,
     ),
     rust(
-        "fd",
-        &[
-            "-j{threads}",
-            "--unrestricted",
-            "-e",
-            "c",
-            "zstd",
-            // Often enough that its peak memory can be seen.
-            "{sources}",
-            "{sources}",
-            "{sources}",
-            "{sources}",
-            "{sources}",
-            "{sources}",
-            "{sources}",
-            "{sources}",
-        ],
-        Check::SameLines,
-    ),
-    rust(
         "oxipng",
         &["-q", "-o2", "-t{threads}", "--stdout", "{picture}"],
         Check::SameOutput,
