@@ -38,10 +38,12 @@ impl Objects {
         self.len == 0
     }
 
-    /// The place that the address says.
+    /// The place that the address says: by the uppermost bits of its hash, and where there are more places than those tell apart, by others that
+    /// did not choose the shard either.
     #[inline]
     fn home(&self, addr: u64) -> usize {
-        (addr.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54) as usize & (self.places.len() - 1)
+        let hash = addr.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (hash >> 54 | hash >> 34 << 10) as usize & (self.places.len() - 1)
     }
 
     #[inline]
@@ -144,6 +146,24 @@ mod tests {
     use super::Objects;
     use alloc::collections::BTreeMap;
     use proptest::prelude::*;
+
+    /// However many there are, an object is not far from where its address says.
+    #[test]
+    fn many_are_near_their_homes() {
+        let mut objects = Objects::default();
+        // Those of one shard: every 1024th or so of all that are 16 bytes apart.
+        let all = (0..1u64 << 24).map(|i| (1 << 44) + i * 16);
+        let shard = |addr: u64| (addr / 16).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40 & 1023;
+        let ours: alloc::vec::Vec<u64> = all.filter(|&addr| shard(addr) == 7).collect();
+        assert!(ours.len() > 10_000);
+        for &addr in &ours {
+            objects.entry(addr);
+        }
+        let mask = objects.places.len() - 1;
+        let far = |addr: u64| objects.place(addr).wrapping_sub(objects.home(addr)) & mask;
+        let sum: usize = ours.iter().map(|&addr| far(addr)).sum();
+        assert!(sum < 4 * ours.len(), "{sum} for {}", ours.len());
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
