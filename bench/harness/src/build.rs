@@ -105,14 +105,14 @@ pub(crate) fn build_all(
                 groups,
                 |worker, group| {
                     let scratch = places.scratch.join(format!("build-{worker}"));
-                    let (mut compiled, mut leftover) = (None, None);
+                    let kept = group.first().filter(|(_, recipe)| recipe.keep);
+                    let leftover = kept.map(|(_, recipe)| recipe.folder.clone());
+                    let mut compiled = None;
                     for (which, recipe) in group {
-                        let leftovers = recipe.keep.then(|| recipe.folder.clone());
                         let built = build(&which, recipe, &tools, &scratch, &mut compiled);
                         if sender.send((which, built)).is_err() {
                             return;
                         }
-                        leftover = leftovers.or(leftover);
                     }
                     if let Some(folder) = leftover {
                         // Gigabytes that nobody needs any more; what stays of them does no harm.

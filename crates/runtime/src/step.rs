@@ -449,12 +449,13 @@ mod tests {
     /// stub makes none to bytes that were not recorded.
     #[test]
     fn the_stubs_make_the_steps_of_the_engine() {
-        make_steps(core::ptr::null_mut(), 11);
+        make_steps(core::ptr::null_mut(), 11, 200_000);
         let arrays = SlimState::default().root(Tid(1));
-        make_steps(arrays.streams().cast_mut().cast(), 12);
+        // Stubs make fewer of them.
+        make_steps(arrays.streams().cast_mut().cast(), 12, 300_000);
     }
 
-    fn make_steps(streams: *mut (), seed: u64) {
+    fn make_steps(streams: *mut (), seed: u64, rounds: u64) {
         let mut random = random(seed);
         let mut twins = Twins::new();
         let (base, words) = (6 << 40, 8);
@@ -488,7 +489,7 @@ mod tests {
         assert!(split(&twins, base), "so many single words split a page");
         let mut taken = [[0; 9]; 2];
         let mut missed = 0;
-        for round in 0..200_000u64 {
+        for round in 0..rounds {
             match random(30) {
                 0 => {
                     let lock = SyncId(1 + random(2));
@@ -617,7 +618,7 @@ mod tests {
         tls::set_context(0);
         for sizes in taken {
             for size in [1, 2, 4, 8] {
-                assert!(sizes[size] > 200, "{taken:?} {missed}");
+                assert!(sizes[size] > 300, "{taken:?} {missed}");
             }
         }
     }
