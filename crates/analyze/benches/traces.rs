@@ -71,17 +71,10 @@ fn null(bencher: Bencher, name: &str) {
     bencher.counter(ItemsCount::new(trace.events)).bench(|| {
         let mut reader = Reader::new(&trace.bytes[..]).unwrap();
         let mut checker = Checker::new();
-        let mut batch = [NO_ACCESS; 64];
+        let mut batch = [NO_ACCESS; analyze::BATCH];
         loop {
-            while let Some(thread) = reader.turn()
-                && checker.is_running(thread)
-            {
-                let read = reader.plain_accesses(&mut batch);
-                if read == 0 {
-                    break;
-                }
-                checker.went_on(read);
-                divan::black_box(&batch[..read]);
+            while let Some(turn) = analyze::turn(&mut reader, &mut checker, &mut batch) {
+                divan::black_box(turn);
             }
             match reader.next_event().unwrap() {
                 Some(event) => drop(checker.step(&event).unwrap()),

@@ -21,4 +21,4 @@ pub mod show;
 pub use bytes::ByteSet;
 pub use detectors::Options;
 pub use report::{Moment, Report, Shadow, Side, Stats, UniqueRace};
-pub use run::{Failure, analyze};
+pub use run::{BATCH, Failure, analyze, turn};

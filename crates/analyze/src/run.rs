@@ -5,7 +5,7 @@ use crate::findings::{Findings, Group};
 use crate::locate::moments;
 use crate::report::{ArrayShadow, Moment, Report, Shadow, Side, Stats, UniqueRace, fraction};
 use engine::{Access, Detector, Race, replay::Replay};
-use event::{AccessKind, Addr, Event, Op};
+use event::{AccessKind, Addr, Event, Op, Tid};
 use oracle::{Checker, Malformed, Outcome};
 use std::fmt;
 use std::io::BufRead;
@@ -102,7 +102,7 @@ fn has_marks<R: BufRead>(open: &mut impl FnMut() -> Result<Option<Reader<R>>, Er
 }
 
 /// Plain accesses that are decoded at once, so that the decoder's state is not stored after each.
-const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 
 struct Pass<'a, R> {
     reader: &'a mut Reader<R>,
@@ -131,20 +131,14 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
         let mut batch = [NO_ACCESS; BATCH];
         let end = loop {
             // Nearly all events of a long trace: plain accesses by a thread that needs no look.
-            while let Some(thread) = reader.turn()
-                && checker.is_running(thread)
-            {
-                let read = reader.plain_accesses(&mut batch);
-                if read == 0 {
-                    break;
-                }
-                checker.went_on(read);
-                let before = reader.position() - read as u64;
-                replay.accesses(thread, batch[..read].iter().map(access_of), |i, race| {
+            while let Some((thread, plain)) = turn(reader, &mut checker, &mut batch) {
+                let read = plain.len() as u64;
+                let before = reader.position() - read;
+                replay.accesses(thread, plain.iter().map(access_of), |i, race| {
                     findings.add(race, before + i + 1);
                 });
-                accesses += read as u64;
-                events += read as u64;
+                accesses += read;
+                events += read;
             }
             match reader.read_event(&mut event) {
                 Ok(true) => {}
@@ -181,6 +175,25 @@ impl<R: BufRead> Visitor for Pass<'_, R> {
             end,
         }
     }
+}
+
+/// The plain accesses that a running thread makes next, as many as there is room for; None if what comes next needs a look.
+#[inline(always)]
+pub fn turn<'a, R: BufRead>(
+    reader: &mut Reader<R>,
+    checker: &mut Checker,
+    room: &'a mut [Plain],
+) -> Option<(Tid, &'a [Plain])> {
+    let thread = reader.turn()?;
+    if !checker.is_running(thread) {
+        return None;
+    }
+    let read = reader.plain_accesses(room);
+    if read == 0 {
+        return None;
+    }
+    checker.went_on(read);
+    Some((thread, &room[..read]))
 }
 
 #[inline(always)]
