@@ -131,6 +131,7 @@ fn sampled_shortest_races_in_small_worlds() {
             syncs: seed % 2 == 0,
             frees: seed % 4 == 1,
             marks: false,
+            order: 0,
         };
         let trace = r#gen::random(&config, seed);
         found += check_marked(&numbered(with_marks(&trace, 4, seed)));

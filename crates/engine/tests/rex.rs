@@ -108,6 +108,7 @@ fn same_races_in_small_worlds() {
             syncs: seed % 3 == 0,
             frees: seed % 2 == 1,
             marks: false,
+            order: 0,
         };
         dropped += check(&r#gen::random(&config, seed));
     }

@@ -214,6 +214,7 @@ impl Checker {
         at(&mut self.threads, tid.0)
     }
 
+    #[inline(always)]
     fn lock(&mut self, lock: SyncId) -> &mut Lock {
         match u32::try_from(lock.0) {
             Ok(i) if i < DENSE => at(&mut self.locks, i),
@@ -241,12 +242,11 @@ impl Checker {
         let result = self.try_step(event);
         match result {
             Ok(outcome) => {
-                let life = if matches!(event.op, Op::End) {
-                    Life::Ended
-                } else {
-                    Life::Running
-                };
-                self.thread(event.thread).life = life;
+                let ends = matches!(event.op, Op::End);
+                if ends || !self.is_running(event.thread) {
+                    let life = if ends { Life::Ended } else { Life::Running };
+                    self.thread(event.thread).life = life;
+                }
                 self.events = index + 1;
                 Ok(outcome)
             }
@@ -254,7 +254,7 @@ impl Checker {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn try_step(&mut self, event: &Event) -> Result<Outcome, What> {
         match self.thread(event.thread).life {
             Life::Ended => return Err(What::AfterEnd),
@@ -280,6 +280,7 @@ impl Checker {
         }
     }
 
+    #[inline(always)]
     fn try_rare(&mut self, me: Tid, op: &Op) -> Result<Outcome, What> {
         match *op {
             Op::Alloc { addr, elem, len } => self.alloc(addr, elem, len)?,
@@ -374,6 +375,7 @@ impl Checker {
         Ok(())
     }
 
+    #[inline(always)]
     fn acquire(&mut self, me: Tid, lock: SyncId) -> Result<Outcome, What> {
         match self.lock(lock) {
             free @ Lock::Free => {
@@ -389,6 +391,7 @@ impl Checker {
         }
     }
 
+    #[inline(always)]
     fn release(&mut self, me: Tid, lock: SyncId) -> Result<Outcome, What> {
         let held = self.lock(lock);
         match held {
@@ -449,9 +452,14 @@ impl Checker {
 fn at<T: Default>(all: &mut Vec<T>, i: u32) -> &mut T {
     let i = i as usize;
     if i >= all.len() {
-        all.resize_with(i + 1, T::default);
+        grow(all, i + 1);
     }
     &mut all[i]
+}
+
+#[cold]
+fn grow<T: Default>(all: &mut Vec<T>, len: usize) {
+    all.resize_with(len, T::default);
 }
 
 fn element_size(elem: u8) -> Result<u64, What> {

@@ -34,6 +34,9 @@ pub struct Config {
     pub bytes: bool,
     /// In a hundred accesses to a scalar, how many hold its lock or are to the thread's own.
     pub discipline: u64,
+    /// In a hundred things that a thread does with a scalar or an array, how many are orderly: it holds the lock of that one, or it is its
+    /// own, or the operation is atomic and so are all others there. What is not orderly is as if this were 0.
+    pub order: u64,
     /// Atomics and fences.
     pub atomics: bool,
     /// Volatiles, messages, barriers, read locks.
@@ -62,6 +65,7 @@ impl Config {
             syncs: rng.one_in(2),
             frees: rng.one_in(2),
             marks: rng.one_in(3),
+            order: *rng.pick(&[0, 0, 95, 100]).unwrap_or(&0),
         }
     }
 }
@@ -85,6 +89,7 @@ pub fn mixed(events: usize, threads: u32) -> Config {
         sites: 100,
         bytes: false,
         discipline: 95,
+        order: 95,
         atomics: true,
         syncs: true,
         frees: true,
@@ -105,6 +110,7 @@ pub fn stream(config: &Config, seed: u64, f: &mut dyn FnMut(Event)) {
 }
 
 const SCALARS: u64 = 0x1000;
+const ATOMICS: u64 = 0x2000;
 const ARRAYS: u64 = 0x10_0000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -260,7 +266,7 @@ impl<'a> World<'a> {
         match self.rng.below(100) {
             0..30 => self.scalar(me),
             30..40 => self.element(me),
-            40..58 => self.sweep(me),
+            40..58 => self.sweep(me, None),
             58..68 => self.critical_section(me),
             68..76 => self.lifecycle(me),
             76..84 if self.config.atomics => self.atomic(me),
@@ -287,6 +293,19 @@ impl<'a> World<'a> {
 
     fn scalar(&mut self, me: usize) {
         let x = self.rng.below(self.config.scalars.max(1));
+        if let Some(lock) = self.orderly(x) {
+            if self.rng.one_in(4) {
+                let own = self.scalar_access(self.config.scalars + self.config.locks + me as u64);
+                self.emit(me, own);
+            } else {
+                let mut accesses = vec![self.scalar_access(x)];
+                for _ in 0..1 + self.rng.below(4) {
+                    accesses.push(self.access_with(lock, false));
+                }
+                self.plan_with(me, Some(lock), accesses);
+            }
+            return;
+        }
         let access = self.scalar_access(x);
         if self.rng.below(100) >= self.config.discipline {
             self.emit(me, access);
@@ -300,15 +319,44 @@ impl<'a> World<'a> {
         }
     }
 
-    fn some_array(&mut self) -> Option<Array> {
-        let array = *self.rng.pick(&self.arrays)?;
-        (array.alive || self.rng.one_in(4)).then_some(array)
+    fn some_array(&mut self) -> Option<(usize, Array)> {
+        let index = self.rng.below(self.arrays.len() as u64) as usize;
+        let array = *self.arrays.get(index)?;
+        (array.alive || self.rng.one_in(4)).then_some((index, array))
+    }
+
+    /// The lock to hold for what comes next, if it is orderly: the one with this number.
+    fn orderly(&mut self, number: u64) -> Option<SyncId> {
+        let order = self.config.order;
+        (order > 0 && self.rng.below(100) < order)
+            .then_some(SyncId(number % self.config.locks.max(1)))
+    }
+
+    /// Plans these with the lock, if there is one.
+    fn plan_with(&mut self, me: usize, lock: Option<SyncId>, ops: impl IntoIterator<Item = Op>) {
+        self.plan(me, lock.map(Op::Acquire));
+        self.plan(me, ops);
+        self.plan(me, lock.map(Op::Release));
     }
 
     fn element(&mut self, me: usize) {
-        let Some(array) = self.some_array() else {
+        let Some((index, array)) = self.some_array() else {
             return self.scalar(me);
         };
+        match self.orderly(index as u64) {
+            Some(lock) => {
+                let count = 1 + self.rng.below(4);
+                let accesses: Vec<Op> = (0..count).map(|_| self.element_of(array)).collect();
+                self.plan_with(me, Some(lock), accesses);
+            }
+            None => {
+                let access = self.element_of(array);
+                self.emit(me, access);
+            }
+        }
+    }
+
+    fn element_of(&mut self, array: Array) -> Op {
         let kind = self.kind();
         let (addr, size) = if self.config.bytes && self.rng.one_in(3) {
             let bytes = array.len * u64::from(array.elem);
@@ -319,17 +367,46 @@ impl<'a> World<'a> {
             let i = self.rng.below(array.len);
             (array.elements(0, 0, 1).addr(i), u32::from(array.elem))
         };
-        self.emit(me, Op::Access { kind, addr, size });
+        Op::Access { kind, addr, size }
     }
 
-    fn sweep(&mut self, me: usize) {
-        let Some(array) = self.some_array() else {
+    /// A walk over an array, by who holds that lock, perhaps for reading, or none.
+    fn sweep(&mut self, me: usize, held: Option<(SyncId, bool)>) {
+        let Some((index, array)) = self.some_array() else {
             return;
         };
-        let kind = self.kind();
+        let mut kind = self.kind();
+        let mut lock = self.orderly(index as u64);
+        if let Some((held, read)) = held {
+            // Who holds a lock takes no other: an orderly one leaves the array of another alone.
+            if lock.take().is_some_and(|lock| lock != held) {
+                return;
+            }
+            if read && self.config.order > 0 {
+                kind = AccessKind::Read;
+            }
+        }
         let threads = u64::from(self.config.threads);
         let ops = sweep(&mut self.rng, array, me as u64, threads, kind);
-        self.plan(me, ops);
+        self.plan_with(me, lock, ops);
+    }
+
+    /// An access to a scalar by who holds the lock, perhaps for reading: if orderly, one that it protects.
+    fn access_with(&mut self, lock: SyncId, read: bool) -> Op {
+        let x = self.rng.below(self.config.scalars.max(1));
+        if self.orderly(0).is_none() {
+            return self.scalar_access(x);
+        }
+        let locks = self.config.locks.max(1);
+        let protected = x / locks * locks + lock.0;
+        match self.scalar_access(protected) {
+            Op::Access { addr, size, .. } if read => Op::Access {
+                kind: AccessKind::Read,
+                addr,
+                size,
+            },
+            access => access,
+        }
     }
 
     fn critical_section(&mut self, me: usize) {
@@ -344,19 +421,17 @@ impl<'a> World<'a> {
             }],
         );
         for _ in 0..self.rng.below(4) {
-            let x = self.rng.below(self.config.scalars.max(1));
-            let access = self.scalar_access(x);
+            let access = self.access_with(lock, read);
             self.plan(me, [access]);
         }
         if self.rng.one_in(2) {
-            self.sweep(me);
+            self.sweep(me, Some((lock, read)));
         }
         // Inner locks have greater numbers, so that nobody waits in a circle.
         let inner = SyncId(lock.0 + 1);
         if inner.0 < self.config.locks && self.rng.one_in(3) {
-            let x = self.rng.below(self.config.scalars.max(1));
-            let access = self.scalar_access(x);
-            self.plan(me, [Op::Acquire(inner), access, Op::Release(inner)]);
+            let access = self.access_with(inner, false);
+            self.plan_with(me, Some(inner), [access]);
         }
         self.plan(
             me,
@@ -386,18 +461,28 @@ impl<'a> World<'a> {
             }
             Life::Alive if other == me => {
                 // The first thread stays, so that somebody always acts.
-                if me != 0 && self.threads[me].plan.is_empty() && self.emit(me, Op::End) {
+                if me != 0
+                    && self.threads[me].plan.is_empty()
+                    && self.lived()
+                    && self.emit(me, Op::End)
+                {
                     self.threads[me].life = Life::Dead;
                 }
             }
             // A thread may end without saying so.
             Life::Alive if other != 0 && self.threads[other].plan.is_empty() => {
-                if self.rng.one_in(2) && self.emit(me, Op::Join(other_tid)) {
+                if self.rng.one_in(2) && self.lived() && self.emit(me, Op::Join(other_tid)) {
                     self.threads[other].life = Life::Dead;
                 }
             }
             Life::Alive => {}
         }
+    }
+
+    /// Has a thread lived long enough? The longer the trace, the longer it lives: else the first one would soon be alone.
+    fn lived(&mut self) -> bool {
+        let patience = self.config.events as u64 / 1000;
+        patience <= 1 || self.rng.one_in(patience)
     }
 
     fn atomic(&mut self, me: usize) {
@@ -414,7 +499,11 @@ impl<'a> World<'a> {
         }
         // One size per address, so that objects do not overlap.
         let (addr, size) = match self.some_array() {
-            Some(array) if self.rng.one_in(4) && array.base.0.is_multiple_of(8) => {
+            _ if self.orderly(0).is_some() => {
+                let x = self.rng.below(self.config.scalars.max(1));
+                (Addr(ATOMICS + 8 * x), 8)
+            }
+            Some((_, array)) if self.rng.one_in(4) && array.base.0.is_multiple_of(8) => {
                 let i = self.rng.below(array.len);
                 (array.elements(0, 0, 1).addr(i), u32::from(array.elem))
             }
@@ -508,6 +597,10 @@ impl<'a> World<'a> {
         let Some(&array) = self.arrays.get(index) else {
             return self.scalar(me);
         };
+        let lock = self.orderly(index as u64);
+        if lock.is_some_and(|lock| !self.emit(me, Op::Acquire(lock))) {
+            return;
+        }
         if array.alive && self.rng.one_in(4) {
             // Over the old one, as a stack is laid over another.
             self.arrays[index] = self.new_array(index as u64);
@@ -518,6 +611,9 @@ impl<'a> World<'a> {
         } else {
             self.arrays[index] = self.new_array(index as u64);
             self.alloc(me, index);
+        }
+        if let Some(lock) = lock {
+            self.emit(me, Op::Release(lock));
         }
     }
 

@@ -8,6 +8,7 @@ use event::{
     AccessKind, Addr, Elements, Event, FenceOrder, Func, LoadOrder, Op, RmwOrder, Site, StoreOrder,
     SyncId, Tid,
 };
+use std::hint::select_unpredictable;
 use std::io::{self, Read};
 
 /// What a plain access takes at most, rounded up so that a site can be looked for behind any of its first 16 bytes.
@@ -156,10 +157,10 @@ pub struct BinaryReader<R> {
     at: usize,
     /// Where the payload ends.
     end: usize,
-    /// Whose items these are, and what their distances are measured from.
+    /// Whose items these are.
     thread: u32,
-    current: Last,
-    others: Vec<Last>,
+    /// What distances are measured from, for every thread up to the last one that had items.
+    lasts: Vec<Last>,
     names: Names,
     /// How many sites are known.
     sites: u32,
@@ -208,8 +209,7 @@ impl<R: Read> BinaryReader<R> {
             at: 0,
             end: 0,
             thread: 0,
-            current: Last::default(),
-            others: Vec::new(),
+            lasts: vec![Last::default()],
             names: Names::new(),
             sites: 1,
             array: None,
@@ -258,20 +258,53 @@ impl<R: Read> BinaryReader<R> {
                 *event = one[0].into();
                 return Ok(true);
             }
-            if self.item(first, event)? {
+            if self.quick_lock(event) || self.item(first, event)? {
                 return Ok(true);
             }
         }
+    }
+
+    /// Reads the next event if it is one of a lock, with a number and a site of one byte each: most of what is no access. Otherwise nothing is
+    /// done.
+    #[inline(always)]
+    fn quick_lock(&mut self, event: &mut Event) -> bool {
+        let Some(&[first, lock, site, ..]) = window(&self.block, self.at) else {
+            return false;
+        };
+        let known = (usize::from(lock) < self.names.count(Namespace::Lock))
+            & (u32::from(site) < self.sites)
+            & (self.names.count(Namespace::Thread) > 0);
+        if !known || (lock | site) & 0x80 != 0 || self.at + 3 > self.end {
+            return false;
+        }
+        let id = SyncId(u64::from(lock));
+        let op = match first {
+            tag::ACQUIRE => Op::Acquire(id),
+            tag::RELEASE => Op::Release(id),
+            tag::READ_ACQUIRE => Op::ReadAcquire(id),
+            tag::READ_RELEASE => Op::ReadRelease(id),
+            _ => return false,
+        };
+        self.at += 3;
+        self.events += 1;
+        self.lasts[self.thread as usize].site = u32::from(site);
+        event.thread = Tid(self.thread);
+        event.site = Site(u32::from(site));
+        event.op = op;
+        true
     }
 
     /// Whose items come next, if a plain access of a common size does; [`read_event`](Self::read_event) knows more.
     #[inline(always)]
     pub fn turn(&mut self) -> Option<Tid> {
         let bytes = window(&self.block, self.at)?;
-        let [mut first, second, third, ..] = *bytes;
-        if first == tag::THREAD && self.quick_switch(second) {
-            first = third;
-        }
+        let [first, second, third, ..] = *bytes;
+        // Who comes next is anybody's guess, also the processor's: no branch on it. One of the first 128 threads that had items before.
+        let known = (second < 0x80) & (usize::from(second) < self.lasts.len());
+        let switches = (first == tag::THREAD) & known & (self.at + 2 <= self.end);
+        self.thread = select_unpredictable(switches, u32::from(second), self.thread);
+        self.at += 2 * usize::from(switches);
+        let first = select_unpredictable(switches, third, first);
         (first & HOT != 0).then_some(Tid(self.thread))
     }
 
@@ -279,7 +312,7 @@ impl<R: Read> BinaryReader<R> {
     /// those before something else.
     #[inline(never)]
     pub fn plain_accesses(&mut self, room: &mut [Plain]) -> usize {
-        let (mut at, mut last) = (self.at, self.current);
+        let (mut at, mut last) = (self.at, self.lasts[self.thread as usize]);
         let mut read = 0;
         for place in room {
             let Some(bytes) = window(&self.block, at) else {
@@ -296,22 +329,10 @@ impl<R: Read> BinaryReader<R> {
             *place = plain;
             read += 1;
         }
-        (self.at, self.current) = (at, last);
+        self.at = at;
+        self.lasts[self.thread as usize] = last;
         self.events += read as u64;
         read
-    }
-
-    /// To one of the first 128 threads, if it is known.
-    #[inline]
-    fn quick_switch(&mut self, thread: u8) -> bool {
-        let known = thread < 0x80
-            && self.at + 2 <= self.end
-            && usize::from(thread) < self.names.count(Namespace::Thread);
-        if known {
-            self.at += 2;
-            self.switch(u32::from(thread));
-        }
-        known
     }
 
     fn word(&self, at: usize) -> u64 {
@@ -431,8 +452,7 @@ impl<R: Read> BinaryReader<R> {
         self.at = 0;
         self.end = read;
         self.thread = 0;
-        self.current = Last::default();
-        self.others.clear();
+        self.lasts.fill(Last::default());
         self.finished = false;
         Ok(true)
     }
@@ -495,8 +515,9 @@ impl<R: Read> BinaryReader<R> {
     fn addr(&mut self) -> Result<Addr, Error> {
         let n = self.varint()?;
         let distance = (n >> 1) ^ (n & 1).wrapping_neg();
-        self.current.addr = self.current.addr.wrapping_add(distance);
-        Ok(Addr(self.current.addr))
+        let last = &mut self.lasts[self.thread as usize];
+        last.addr = last.addr.wrapping_add(distance);
+        Ok(Addr(last.addr))
     }
 
     fn size(&mut self) -> Result<u32, Error> {
@@ -533,7 +554,7 @@ impl<R: Read> BinaryReader<R> {
         if self.names.count(Namespace::Thread) == 0 {
             return Err(self.wrong("an event of no thread"));
         }
-        self.current.site = site;
+        self.lasts[self.thread as usize].site = site;
         // Names change with the event they belong to, not before it is known to be whole.
         match event.op {
             Op::Free { addr } => self.names.unbind(addr),
@@ -550,14 +571,11 @@ impl<R: Read> BinaryReader<R> {
         Ok(true)
     }
 
-    #[inline]
     fn switch(&mut self, thread: u32) {
-        let most = (self.thread.max(thread) as usize) + 1;
-        if most > self.others.len() {
-            self.others.resize(most, Last::default());
+        let index = thread as usize;
+        if index >= self.lasts.len() {
+            self.lasts.resize(index + 1, Last::default());
         }
-        self.others[self.thread as usize] = self.current;
-        self.current = self.others[thread as usize];
         self.thread = thread;
     }
 
