@@ -43,6 +43,15 @@ pub enum Promise {
     Sound,
 }
 
+/// What only some detectors can be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// [`Options::rate`].
+    Rate,
+    /// [`Options::seed`].
+    Seed,
+}
+
 /// A line of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -50,6 +59,8 @@ pub struct Entry {
     pub name: &'static str,
     /// What it promises.
     pub promise: Promise,
+    /// What it can be told.
+    pub takes: &'static [Choice],
     /// What it is.
     pub about: &'static str,
 }
@@ -80,10 +91,17 @@ impl fmt::Display for Unknown {
 
 impl std::error::Error for Unknown {}
 
+/// The detectors that can be told this.
+pub fn that_take(choice: Choice) -> impl Iterator<Item = &'static str> {
+    let taking = DETECTORS
+        .iter()
+        .filter(move |entry| entry.takes.contains(&choice));
+    taking.map(|entry| entry.name)
+}
+
 /// Does it sample at a rate?
 pub fn samples(name: &str) -> bool {
-    let entry = DETECTORS.iter().find(|entry| entry.name == name);
-    entry.is_some_and(|entry| entry.promise == Promise::Sampled)
+    that_take(Choice::Rate).any(|sampler| sampler == name)
 }
 
 fn slim(options: &Options) -> engine::slimstate::Options {
@@ -94,10 +112,10 @@ fn slim(options: &Options) -> engine::slimstate::Options {
 }
 
 macro_rules! table {
-    ($($name:literal, $promise:ident, |$options:pat_param| $make:expr, $about:literal;)*) => {
+    ($($name:literal, $promise:ident, [$($choice:ident)*], |$options:pat_param| $make:expr, $about:literal;)*) => {
         /// All detectors.
         pub const DETECTORS: &[Entry] = &[$(
-            Entry { name: $name, promise: Promise::$promise, about: $about },
+            Entry { name: $name, promise: Promise::$promise, takes: &[$(Choice::$choice),*], about: $about },
         )*];
 
         /// Makes the detector `name` and does something with it.
@@ -114,26 +132,26 @@ macro_rules! table {
 }
 
 table! {
-    "djit", Exact, |o| Djit::default().with_runs(o.run_credit),
+    "djit", Exact, [], |o| Djit::default().with_runs(o.run_credit),
         "vector clocks for reads and writes (Pacer's GENERIC)";
-    "fasttrack", Exact, |o| FastTrack::default().with_runs(o.run_credit),
+    "fasttrack", Exact, [], |o| FastTrack::default().with_runs(o.run_credit),
         "epochs, and vectors for concurrent reads";
-    "slimstate", Exact, |o| SlimState::new(slim(o)),
+    "slimstate", Exact, [], |o| SlimState::new(slim(o)),
         "footprints of arrays as strided ranges, compressed array shadows";
-    "slimstate-bf", Exact, |o| SlimStateBf::new(slim(o)),
+    "slimstate-bf", Exact, [], |o| SlimStateBf::new(slim(o)),
         "the same with bit-set footprints";
-    "slimstate-bp", Exact, |o| SlimStateBp::new(slim(o)),
+    "slimstate-bp", Exact, [], |o| SlimStateBp::new(slim(o)),
         "the same with bit-set partitions";
-    "slimstate-bb", Exact, |o| SlimStateBb::new(slim(o)),
+    "slimstate-bb", Exact, [], |o| SlimStateBb::new(slim(o)),
         "the same with both";
-    "rex", Exact, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Order)),
+    "rex", Exact, [], |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Order)),
         "fasttrack without the accesses that a thread repeats before it releases";
-    "rex-paper", Sound, |_| Rex::new(FastTrack::default(), Trie::new(Locks::Order)),
+    "rex-paper", Sound, [], |_| Rex::new(FastTrack::default(), Trie::new(Locks::Order)),
         "fasttrack behind the filter as published: may miss races";
-    "rex-lockset", Sound, |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Held)),
+    "rex-lockset", Sound, [], |_| Rex::new(FastTrack::default(), OwnThread::new(Locks::Held)),
         "the same across locks, if the same ones are held: may miss races";
-    "pacer", Sampled, |o| Pacer::new(o.rate, o.seed),
+    "pacer", Sampled, [Rate Seed], |o| Pacer::new(o.rate, o.seed),
         "fasttrack in sampling periods, by --rate and --seed or by marks in the trace";
-    "literace", Sound, |o| LiteRace::new(FastTrack::default(), o.seed),
+    "literace", Sound, [Seed], |o| LiteRace::new(FastTrack::default(), o.seed),
         "fasttrack on functions that are new to a thread, and a sample of the others";
 }

@@ -1,7 +1,7 @@
 //! The commands about traces: `analyze`, `convert`, `gen`.
 
 use crate::{BAD_INPUT, FINE, RACES};
-use analyze::detectors::{DETECTORS, Options};
+use analyze::detectors::{Choice, DETECTORS, Options, samples, that_take};
 use analyze::show::{self, Style};
 use analyze::{Failure, analyze};
 use clap::Args;
@@ -46,9 +46,9 @@ pub(crate) struct Analyze {
     /// The share of the execution that `pacer` looks at, 0 to 1 [default: what the trace marks, or 1].
     #[arg(long, value_parser = rate)]
     rate: Option<f64>,
-    /// Where a sampling detector's choices come from.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// Where the choices of `pacer` at a rate, and of `literace`, come from [default: 0].
+    #[arg(long)]
+    seed: Option<u64>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -96,10 +96,40 @@ fn complain(text: &str) {
 }
 
 impl Analyze {
+    /// What is wrong with an option that would change nothing.
+    fn without_effect(&self) -> Option<String> {
+        let detector = &self.detector;
+        if !DETECTORS.iter().any(|entry| entry.name == detector) {
+            // That is said when it is looked for.
+            return None;
+        }
+        let given = [
+            ("--rate", Choice::Rate, self.rate.is_some()),
+            ("--seed", Choice::Seed, self.seed.is_some()),
+        ];
+        for (option, choice, given) in given {
+            let taking: Vec<_> = that_take(choice).collect();
+            if given && !taking.contains(&detector.as_str()) {
+                return Some(format!(
+                    "`{option}` says nothing to `{detector}`; it is for: {}",
+                    taking.join(" ")
+                ));
+            }
+        }
+        let by_marks = samples(detector) && self.rate.is_none() && self.seed.is_some();
+        by_marks.then(|| {
+            format!("`--seed` says nothing to `{detector}` without `--rate`: the trace's marks say when to sample")
+        })
+    }
+
     pub(crate) fn run(self) -> u8 {
+        if let Some(wrong) = self.without_effect() {
+            complain(&format!("error: {wrong}\n"));
+            return BAD_INPUT;
+        }
         let options = Options {
             rate: self.rate,
-            seed: self.seed,
+            seed: self.seed.unwrap_or(0),
             ..Options::default()
         };
         let mut opened = 0;

@@ -162,6 +162,54 @@ fn unknown_names_list_the_known_ones() {
     assert_eq!(code(&footrace(&["analyze", "--rate", "2", file.path()])), 2);
 }
 
+/// An option that would change nothing is a mistake, and the message says whom it is for.
+#[test]
+fn options_without_effect_are_errors() {
+    let file = Temporary::new("options.std", RACY.as_bytes());
+    let analyze = |options: &[&str]| {
+        let arguments = [&["analyze"], options, &[file.path()]].concat();
+        footrace(&arguments)
+    };
+    let wrong: [(&[&str], &str); 5] = [
+        (
+            &["--rate", "0.5"],
+            "`--rate` says nothing to `fasttrack`; it is for: pacer",
+        ),
+        (
+            &["--detector", "literace", "--rate", "1"],
+            "it is for: pacer",
+        ),
+        (
+            &["--seed", "0"],
+            "`--seed` says nothing to `fasttrack`; it is for: pacer literace",
+        ),
+        (
+            &["--detector", "slimstate", "--seed", "3"],
+            "it is for: pacer literace",
+        ),
+        (&["--detector", "pacer", "--seed", "3"], "without `--rate`"),
+    ];
+    for (options, expected) in wrong {
+        let output = analyze(options);
+        assert_eq!(code(&output), 2, "{options:?}");
+        assert!(
+            err(&output).contains(expected),
+            "{options:?}: {}",
+            err(&output)
+        );
+        assert_eq!(out(&output), "", "{options:?}");
+    }
+    for options in [
+        &["--detector", "pacer", "--rate", "1", "--seed", "3"][..],
+        &["--detector", "pacer"],
+        &["--detector", "literace", "--seed", "3"],
+    ] {
+        assert_eq!(code(&analyze(options)), 66, "{options:?}");
+    }
+    let unknown = analyze(&["--detector", "nothing", "--rate", "1"]);
+    assert!(err(&unknown).contains("there is no detector `nothing`"));
+}
+
 #[test]
 fn generated_traces_of_known_programs_do_not_race() {
     for shape in trace::shapes::SHAPES {
