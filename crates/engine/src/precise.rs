@@ -18,8 +18,8 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
 use crate::shadow::{
-    Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Location, Memo, Memory,
-    PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
+    Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Like, Location, Memo,
+    Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -136,6 +136,8 @@ struct Work<'a, R> {
     site: Site,
     /// The slot, and the site's number in it, once a word of the range needed them.
     number: Option<(Slot, u32)>,
+    /// What the last of its words became.
+    like: Like,
 }
 
 impl<'a, R: Rule> Work<'a, R> {
@@ -156,9 +158,20 @@ impl<'a, R: Rule> Work<'a, R> {
             return false;
         };
         self.thread.clock.numbering() == Some(slot)
-            && self
-                .shadow
-                .access_inline(self.order, self.thread, location, self.kind, mask, number)
+            && self.shadow.access_like(
+                self.order,
+                self.thread,
+                location,
+                (self.kind, mask, number),
+                &mut self.like,
+            )
+    }
+
+    /// The same from the first word on, if the site was met before: for an access that is not atomic.
+    pub(super) fn numbered(mut self) -> Work<'a, R> {
+        let clock = &self.thread.clock;
+        self.number = clock.numbering().zip(clock.recent_number(self.site));
+        self
     }
 
     /// Words of a split page.
@@ -350,6 +363,7 @@ impl<R: Rule> Shadow<R> {
             late: false,
             site,
             number: None,
+            like: Like::NONE,
         }
     }
 
@@ -383,8 +397,21 @@ impl<R: Rule> Shadow<R> {
         mask: u8,
         number: u32,
     ) -> bool {
+        let what = (kind, mask, number);
+        self.access_like(order, thread, location, what, &mut { Like::NONE })
+    }
+
+    #[inline(always)]
+    fn access_like(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        location: &Location,
+        (kind, mask, number): (AccessKind, u8, u32),
+        like: &mut Like,
+    ) -> bool {
         let cell = Cell::new(thread.clock.stamp_again(), kind, mask, number);
-        match location.touch_inline::<R>(&mut thread.clock, order.slots(), cell) {
+        match location.touch_inline::<R>(&mut thread.clock, order.slots(), cell, like) {
             Some(rule) => {
                 thread.counts.add(rule);
                 true
@@ -461,6 +488,12 @@ impl<R: Rule> Shadow<R> {
         access: Access,
         races: Sink<'_>,
     ) {
+        // Nearly always it is easy.
+        if let Some(number) = thread.clock.recent_number(access.site)
+            && self.access_inline(order, thread, location, access.kind, mask, number)
+        {
+            return;
+        }
         let word = Addr(access.addr.0 & !7);
         self.work(order, thread, access.kind, access.site)
             .slow(location, word, mask, races);
@@ -528,6 +561,7 @@ impl<R: Rule> Shadow<R> {
         races: Sink<'_>,
     ) {
         self.work(order, thread, kind, site)
+            .numbered()
             .elements(elements, races);
     }
 
@@ -541,7 +575,7 @@ impl<R: Rule> Shadow<R> {
         site: Site,
         races: Sink<'_>,
     ) {
-        let mut work = self.work(order, thread, kind, site);
+        let mut work = self.work(order, thread, kind, site).numbered();
         work.late = true;
         work.elements(elements, races);
     }
@@ -613,7 +647,9 @@ impl<R: Rule> Shadow<R> {
         site: Site,
         races: Sink<'_>,
     ) {
-        self.work(order, thread, kind, site).bytes(addr, len, races);
+        self.work(order, thread, kind, site)
+            .numbered()
+            .bytes(addr, len, races);
     }
 
     /// Makes `len` bytes at `addr` fresh. Memory that was never touched costs next to nothing, however much it is.
@@ -727,7 +763,7 @@ impl<R: Rule> Detector for Precise<R> {
     ) {
         let kind = AccessKind::Write;
         thread.clock.renewed_memory();
-        let mut work = self.shadow.work(&self.order, thread, kind, site);
+        let mut work = self.shadow.work(&self.order, thread, kind, site).numbered();
         if let Some((page, span)) = self.shadow.split_span(addr, bytes) {
             work.span(page, span, races);
         } else {
@@ -771,6 +807,7 @@ impl<R: Rule> Detector for Precise<R> {
         self.shadow.bytes_used(f);
     }
 
+    #[inline(always)]
     fn sync(&self, thread: &mut PreciseThread, op: SyncOp, _races: Sink<'_>) {
         self.order.sync(&mut thread.clock, op);
     }

@@ -123,6 +123,7 @@ impl Slots {
     }
 
     /// Was there a thread too many?
+    #[inline]
     pub fn exhausted(&self) -> bool {
         self.exhausted.load(Ordering::Relaxed) != 0
     }

@@ -160,7 +160,13 @@ impl ThreadClock {
         (self.recording && !self.ended).then_some(self.slot)
     }
 
-    /// The same if something was recorded in the current epoch already: whoever records more need not tell.
+    /// The number of `site` there, if it is one of the last.
+    #[inline(always)]
+    pub(crate) fn recent_number(&self, site: Site) -> Option<u32> {
+        self.numbering().and_then(|_| self.sites.recent(site))
+    }
+
+    /// As [`ThreadClock::numbering`] if something was recorded in the current epoch already: whoever records more need not tell.
     #[inline]
     pub fn recorded_in(&self) -> Option<Slot> {
         self.numbering().filter(|_| self.used)

@@ -43,6 +43,7 @@ impl Node {
 }
 
 /// How many slots a tree of this height covers.
+#[inline(always)]
 const fn span(height: u8) -> usize {
     LEAF * FAN.pow(height as u32)
 }
@@ -84,7 +85,7 @@ impl Tree {
     }
 
     /// Up to which time `slot` is known.
-    #[inline]
+    #[inline(never)]
     pub(super) fn get(&self, slot: Slot) -> Time {
         let index = slot.index();
         let mut height = self.height;

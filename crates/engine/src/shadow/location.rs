@@ -91,6 +91,26 @@ pub struct Touched {
     pub overwritten: u8,
 }
 
+/// What a word of a range had and got: the next one that has the same gets the same, for nothing that decides about it changes in
+/// between. Neighbours mostly do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Like {
+    access: Cell,
+    old: [Cell; 2],
+    new: [Cell; 2],
+    rule: RuleName,
+}
+
+impl Like {
+    /// No word yet.
+    pub(crate) const NONE: Like = Like {
+        access: Cell::EMPTY,
+        old: [Cell::EMPTY; 2],
+        new: [Cell::EMPTY; 2],
+        rule: RuleName::Unsampled,
+    };
+}
+
 /// What the location of a page stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -216,13 +236,14 @@ impl Location {
     }
 
     /// As [`Location::touch`] for the plain access `cell`, which is recorded, where that is easy: the location is inline and
-    /// stays so, nobody holds it, and there is no race. Otherwise nothing is done.
+    /// stays so, nobody holds it, and there is no race. Otherwise nothing is done. `like` is what the same access did elsewhere.
     #[inline(always)]
     pub(crate) fn touch_inline<R: Rule>(
         &self,
         me: &mut ThreadClock,
         slots: &Slots,
         cell: Cell,
+        like: &mut Like,
     ) -> Option<RuleName> {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
         if !first.is_inline() {
@@ -237,14 +258,25 @@ impl Location {
             )
             .ok()?;
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
+        let old = [first, second];
+        if like.access == cell && like.old == old {
+            self.unlock(like.new);
+            return Some(like.rule);
+        }
         let mut raced = false;
-        match fit::<R>([first, second], cell, true, me, slots, |_, _| raced = true) {
-            Some((cells, rule)) if !raced => {
-                self.unlock(cells);
+        match fit::<R>(old, cell, true, me, slots, |_, _| raced = true) {
+            Some((new, rule)) if !raced => {
+                self.unlock(new);
+                *like = Like {
+                    access: cell,
+                    old,
+                    new,
+                    rule,
+                };
                 Some(rule)
             }
             _ => {
-                self.unlock([first, second]);
+                self.unlock(old);
                 None
             }
         }

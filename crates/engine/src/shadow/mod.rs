@@ -26,8 +26,8 @@ mod tests;
 
 pub use cell::{Asked, Cell, Epoch};
 pub use depot::Depot;
-pub(crate) use location::touch_cells;
 pub use location::{Conflict, Location, Touch, Touched};
+pub(crate) use location::{Like, touch_cells};
 pub use memo::Memo;
 pub(crate) use memory::Form;
 pub use memory::Memory;

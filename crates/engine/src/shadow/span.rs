@@ -37,7 +37,7 @@ impl Span {
     pub fn words(self) -> impl Iterator<Item = (usize, u8)> {
         let first = self.addr.0 % PAGE_BYTES;
         let last = first + self.len - 1;
-        (first / 8..=last / 8).map(move |word| {
+        (first / 8..last / 8 + 1).map(move |word| {
             let lo = first.max(word * 8) - word * 8;
             let hi = last.min(word * 8 + 7) - word * 8;
             (word as usize, mask(lo as u32, hi as u32))

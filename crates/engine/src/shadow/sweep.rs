@@ -55,7 +55,13 @@ impl Sweep {
     /// Their numbers.
     #[inline]
     pub fn words(self) -> impl Iterator<Item = usize> {
-        (usize::from(self.first)..=usize::from(self.last)).step_by(usize::from(self.period))
+        let (last, period) = (usize::from(self.last), usize::from(self.period));
+        let mut next = usize::from(self.first);
+        core::iter::from_fn(move || {
+            let word = next;
+            next += period;
+            (word <= last).then_some(word)
+        })
     }
 }
 

@@ -167,7 +167,7 @@ impl<P: Partition> Arrays<P> {
             return;
         }
         if !body.freed {
-            self.shard(id).lock().retired.add(describe(&body));
+            self.retire(id, &body);
         }
         body.end(depot);
         drop(body);
@@ -179,6 +179,16 @@ impl<P: Partition> Arrays<P> {
         self.shard(id).lock().free.push(id.get());
     }
 
+    /// What became of the array is remembered.
+    fn retire(&self, id: ArrayId, body: &Body<P>) {
+        let (n, partition) = (body.n(), &body.partition);
+        self.shard(id).lock().retired.add(
+            (body.site, partition.kind()),
+            (n, partition.parts(n)),
+            || describe(body),
+        );
+    }
+
     fn shard(&self, id: ArrayId) -> &Lock<Shard> {
         &self.shards[id.get() as usize % SHARDS]
     }
@@ -187,7 +197,7 @@ impl<P: Partition> Arrays<P> {
     pub(super) fn freed(&self, id: ArrayId, site: Site, ground: &mut Ground<'_>) {
         let mut body = self.get(id).body.write();
         body.freed = true;
-        self.shard(id).lock().retired.add(describe(&body));
+        self.retire(id, &body);
         body.coarsen(site, ground);
     }
 

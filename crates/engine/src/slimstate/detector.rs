@@ -206,10 +206,15 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     }
 
     /// Commits everything: the thread is about to synchronise. Must come before its clock changes.
+    #[inline(always)]
     fn flush(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
-        if thread.buffer.is_empty() {
-            return;
+        if !thread.buffer.is_empty() {
+            self.flush_all(thread, races);
         }
+    }
+
+    #[inline(never)]
+    fn flush_all(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
         for number in 0..thread.buffer.len() {
             self.commit_entry(thread, number, races);
         }
@@ -423,6 +428,12 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             Cached::Unknown => self.look(thread, access.addr),
             known => known,
         };
+        // No array is concerned, and no stream begins.
+        if cached == Cached::Plain && access.addr.0 % 8 + u64::from(access.size) <= 8 {
+            let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+            let (order, base) = (&self.order, &mut thread.base);
+            return self.memory.access(order, base, access, races);
+        }
         let number = match cached {
             Cached::Entry(number) => number,
             // The one that it will have, if it is an array's.
@@ -665,6 +676,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         self.order.atomic_write(clock, bracket, size, op);
     }
 
+    #[inline(always)]
     fn sync(&self, thread: &mut Self::Thread, op: SyncOp, races: Sink<'_>) {
         self.flush(thread, races);
         self.order.sync(&mut thread.base.clock, op);

@@ -18,6 +18,7 @@
 
 use super::array::ArrayId;
 use super::runs::{Owners, Runs};
+use crate::boxed::boxed_with;
 use crate::grow::Grow;
 use crate::lock::{
     AtomicU32, Lock, OnceBox, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
@@ -43,28 +44,24 @@ const LONGEST: u64 = 1 << 36;
 /// Addresses from here on are not looked up.
 const END: u64 = crate::shadow::ADDRESSES;
 
-type Leaf = Vec<AtomicU32>;
-type Low = Vec<OnceBox<Leaf>>;
-type High = Vec<OnceBox<Low>>;
+type Leaf = [AtomicU32; FAN];
+type Low = [OnceBox<Leaf>; FAN];
+type High = [OnceBox<Low>; FAN];
 
 /// The granules of a page that has several arrays, or one and plain memory.
 #[derive(Default)]
 struct Mixed {
-    granules: OnceBox<Vec<AtomicU32>>,
+    granules: OnceBox<[AtomicU32; GRANULES]>,
     /// How many granules have an owner. Changed under the page's lock.
     owned: AtomicU32,
 }
 
-fn zeroes(len: usize) -> Vec<AtomicU32> {
-    let mut all = Vec::new();
-    all.resize_with(len, || AtomicU32::new(0));
-    all
+fn zeroes<const N: usize>() -> Box<[AtomicU32; N]> {
+    boxed_with(|| AtomicU32::new(0))
 }
 
-fn boxes<T>(len: usize) -> Vec<OnceBox<T>> {
-    let mut all = Vec::new();
-    all.resize_with(len, OnceBox::new);
-    all
+fn boxes<T, const N: usize>() -> Box<[OnceBox<T>; N]> {
+    boxed_with(OnceBox::new)
 }
 
 /// Where the tables have a page: in `top`, in a high table, in a low one and in a leaf.
@@ -77,7 +74,7 @@ fn places(page: u64) -> (usize, usize, usize, usize) {
 
 /// The map from addresses to arrays.
 pub(super) struct Directory {
-    top: Vec<OnceBox<High>>,
+    top: Box<[OnceBox<High>; TOP]>,
     mixed: Grow<Mixed>,
     /// The number of mixed pages so far, and those to be used again.
     unused: Lock<(u32, Vec<u32>)>,
@@ -110,7 +107,7 @@ pub(super) enum Found {
 impl Directory {
     pub(super) fn new() -> Self {
         Directory {
-            top: boxes(TOP),
+            top: boxes(),
             mixed: Grow::new(),
             unused: Lock::new((0, Vec::new())),
             few: Grow::new(),
@@ -151,15 +148,15 @@ impl Directory {
 
     fn leaf_or_new(&self, page: u64) -> &AtomicU32 {
         let (top, high, low, leaf) = places(page);
-        let table = self.top[top % TOP].get_or_init(|| Box::new(boxes(FAN)));
-        let table = table[high].get_or_init(|| Box::new(boxes(FAN)));
-        &table[low].get_or_init(|| Box::new(zeroes(FAN)))[leaf]
+        let table = self.top[top % TOP].get_or_init(boxes);
+        let table = table[high].get_or_init(boxes);
+        &table[low].get_or_init(zeroes)[leaf]
     }
 
     #[inline]
     fn granules(&self, number: u32) -> &[AtomicU32] {
         let mixed = self.mixed.get(number & !MIXED);
-        mixed.granules.get_or_init(|| Box::new(zeroes(GRANULES)))
+        mixed.granules.get_or_init(zeroes)
     }
 
     /// The array whose granule `addr` is in, and whether its whole page is.

@@ -108,10 +108,10 @@ impl Labels {
 
 impl core::fmt::Display for Labels {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.kind())?;
         match self.sizes.len() {
-            0 => f.write_str("FINE"),
-            1 => f.write_str("COARSE"),
-            parts => write!(f, "PARTS({parts})"),
+            0 | 1 => Ok(()),
+            parts => write!(f, "({parts})"),
         }
     }
 }
@@ -128,6 +128,13 @@ impl Partition for Labels {
         Labels {
             chunks: alloc::vec![Chunk::Uniform(0); chunks],
             sizes: alloc::vec![n],
+        }
+    }
+    fn kind(&self) -> &'static str {
+        match self.sizes.len() {
+            0 => "FINE",
+            1 => "COARSE",
+            _ => "PARTS",
         }
     }
     fn parts(&self, n: u64) -> u64 {

@@ -28,6 +28,8 @@ pub trait Shadow {
 pub trait Partition: Clone + Send + Sync + core::fmt::Display {
     /// `{Index}`: one part for everything.
     fn coarse(n: u64) -> Self;
+    /// Its name without numbers, such as `BLOCK`.
+    fn kind(&self) -> &'static str;
     /// How many parts.
     fn parts(&self, n: u64) -> u64;
     /// ϕ(P, i), the part that `i` belongs to.
@@ -71,13 +73,12 @@ pub enum Mode {
 
 impl core::fmt::Display for Mode {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.kind())?;
         match self {
-            Mode::Coarse => f.write_str("COARSE"),
-            Mode::Block(d) => write!(f, "BLOCK({d})"),
-            Mode::Split(i) => write!(f, "SPLIT({i})"),
-            Mode::Stride(s) => write!(f, "STRIDE({s})"),
-            Mode::Prefix(i) => write!(f, "PREFIX({i})"),
-            Mode::Fine => f.write_str("FINE"),
+            Mode::Block(n) | Mode::Split(n) | Mode::Stride(n) | Mode::Prefix(n) => {
+                write!(f, "({n})")
+            }
+            Mode::Coarse | Mode::Fine => Ok(()),
         }
     }
 }
@@ -134,6 +135,16 @@ impl Mode {
 impl Partition for Mode {
     fn coarse(n: u64) -> Self {
         if n == 1 { Mode::Fine } else { Mode::Coarse }
+    }
+    fn kind(&self) -> &'static str {
+        match self {
+            Mode::Coarse => "COARSE",
+            Mode::Block(_) => "BLOCK",
+            Mode::Split(_) => "SPLIT",
+            Mode::Stride(_) => "STRIDE",
+            Mode::Prefix(_) => "PREFIX",
+            Mode::Fine => "FINE",
+        }
     }
     fn parts(&self, n: u64) -> u64 {
         match *self {

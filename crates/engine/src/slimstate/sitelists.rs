@@ -10,8 +10,9 @@ use crate::lock::RwLock;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 use event::{Addr, Site};
-use hashbrown::HashMap;
+use hashbrown::{Equivalent, HashMap};
 use rustc_hash::FxBuildHasher;
 
 /// Sites with this bit are numbers of lists. The program's own sites are below.
@@ -19,7 +20,7 @@ const LIST: u32 = 1 << 31;
 /// Lists we keep. A program with more gets, for each location, the site of one of its elements.
 const MOST: usize = 1 << 13;
 
-#[derive(PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 struct List {
     /// First byte of the array.
     base: u64,
@@ -28,6 +29,38 @@ struct List {
     segments: Box<[Segment]>,
     /// Everything else.
     other: Site,
+}
+
+/// A list that is looked for.
+#[derive(PartialEq, Eq, Hash)]
+struct Asked<'a> {
+    base: u64,
+    shift: u8,
+    segments: &'a [Segment],
+    other: Site,
+}
+
+impl List {
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            base: self.base,
+            shift: self.shift,
+            segments: &self.segments,
+            other: self.other,
+        }
+    }
+}
+
+impl Hash for List {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.asked().hash(state);
+    }
+}
+
+impl Equivalent<Arc<List>> for Asked<'_> {
+    fn equivalent(&self, list: &Arc<List>) -> bool {
+        *self == list.asked()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -50,24 +83,34 @@ impl SiteLists {
         segments: &[Segment],
         other: Site,
     ) -> Option<Site> {
-        let list = List {
+        let asked = Asked {
             base,
             shift,
-            segments: segments.into(),
+            segments,
             other,
         };
-        if let Some(&number) = self.lists.read().numbers.get(&list) {
+        let lists = self.lists.read();
+        if let Some(&number) = lists.numbers.get(&asked) {
             return Some(Site(LIST | number));
         }
+        if lists.all.len() >= MOST {
+            return None;
+        }
+        drop(lists);
         let mut lists = self.lists.write();
-        if let Some(&number) = lists.numbers.get(&list) {
+        if let Some(&number) = lists.numbers.get(&asked) {
             return Some(Site(LIST | number));
         }
         let number = u32::try_from(lists.all.len()).ok()?;
         if lists.all.len() >= MOST {
             return None;
         }
-        let list = Arc::new(list);
+        let list = Arc::new(List {
+            base,
+            shift,
+            segments: segments.into(),
+            other,
+        });
         lists.all.push(Arc::clone(&list));
         lists.numbers.insert(list, number);
         Some(Site(LIST | number))

@@ -72,24 +72,33 @@ const KEPT: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retired {
     kept: Vec<BlockShadow>,
-    others: BTreeMap<(Site, String), BlockShadow>,
+    others: BTreeMap<(Site, &'static str), BlockShadow>,
 }
 
 impl Retired {
-    pub(super) fn add(&mut self, mut block: BlockShadow) {
+    /// One more, whose partition is of that kind; `describe` says more, if somebody wants to know.
+    pub(super) fn add(
+        &mut self,
+        (site, kind): (Site, &'static str),
+        (elements, locations): (u64, u64),
+        describe: impl FnOnce() -> BlockShadow,
+    ) {
         if self.kept.len() < KEPT {
-            return self.kept.push(block);
+            return self.kept.push(describe());
         }
-        let kind = String::from(kind(&block.partition));
-        match self.others.get_mut(&(block.site, kind.clone())) {
+        match self.others.get_mut(&(site, kind)) {
             Some(sum) => {
-                sum.blocks += block.blocks;
-                sum.elements += block.elements;
-                sum.locations += block.locations;
+                sum.blocks += 1;
+                sum.elements += elements;
+                sum.locations += locations;
             }
             None => {
-                block.partition.clone_from(&kind);
-                self.others.insert((block.site, kind), block);
+                let partition = kind.into();
+                let block = BlockShadow {
+                    partition,
+                    ..describe()
+                };
+                self.others.insert((site, kind), block);
             }
         }
     }

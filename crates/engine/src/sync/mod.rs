@@ -78,21 +78,38 @@ impl HappensBefore {
         thread.learn(&published);
     }
 
-    /// Synchronisation that is not an access to memory.
+    /// Synchronisation that is not an access to memory. Who knows which operation it is has nothing to decide.
+    #[inline(always)]
     pub fn sync(&self, thread: &mut ThreadClock, op: SyncOp) {
         match op {
-            SyncOp::Acquire(lock) => self.table.lock(lock, |l| {
-                thread.learn(&l.released);
-                thread.learn(&l.read_released);
-            }),
+            SyncOp::Acquire(lock) => self.acquire(thread, lock),
+            SyncOp::Release(lock) => self.release(thread, lock),
+            _ => self.sync_rarely(thread, op),
+        }
+    }
+
+    fn acquire(&self, thread: &mut ThreadClock, lock: SyncId) {
+        self.table.lock(lock, |l| {
+            thread.learn(&l.released);
+            thread.learn(&l.read_released);
+        });
+    }
+
+    fn release(&self, thread: &mut ThreadClock, lock: SyncId) {
+        self.table.lock(lock, |l| {
+            thread.release(&self.slots, &mut l.released, Release::Add);
+            // Whoever acquires learns the readers' part from here too, then.
+            if !l.read_released.is_empty() && thread.knows(&l.read_released) {
+                l.read_released = Published::new();
+            }
+        });
+    }
+
+    fn sync_rarely(&self, thread: &mut ThreadClock, op: SyncOp) {
+        match op {
+            SyncOp::Acquire(lock) => self.acquire(thread, lock),
+            SyncOp::Release(lock) => self.release(thread, lock),
             SyncOp::ReadAcquire(lock) => self.table.lock(lock, |l| thread.learn(&l.released)),
-            SyncOp::Release(lock) => self.table.lock(lock, |l| {
-                thread.release(&self.slots, &mut l.released, Release::Add);
-                // Whoever acquires learns the readers' part from here too, then.
-                if !l.read_released.is_empty() && thread.knows(&l.read_released) {
-                    l.read_released = Published::new();
-                }
-            }),
             SyncOp::ReadRelease(lock) => self.table.lock(lock, |l| {
                 thread.release(&self.slots, &mut l.read_released, Release::Add);
             }),
