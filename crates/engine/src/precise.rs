@@ -12,11 +12,14 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 mod ranges;
+mod report;
+
+pub use report::report_conflict;
 
 use event::{AccessKind, Addr, Elements, Site, Tid};
 
 use crate::clock::{Limits, Slot, ThreadClock};
-use crate::detector::{Access, AtomicOp, Counters, Detector, Race, Side, Sink, SyncOp};
+use crate::detector::{Access, AtomicOp, Counters, Detector, Side, Sink, SyncOp};
 use crate::shadow::{
     Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Like, Location, Memo,
     Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
@@ -253,46 +256,6 @@ impl<'a, R: Rule> Work<'a, R> {
         for conflict in core::mem::take(&mut self.thread.found) {
             report_conflict(self.order, conflict, second, word, races);
         }
-    }
-}
-
-/// Tells `races` of a conflict found in the word at `word`, one race for each run of bytes that were accessed at one site.
-#[cold]
-pub fn report_conflict(
-    order: &HappensBefore,
-    conflict: Conflict,
-    second: Side,
-    word: Addr,
-    races: Sink<'_>,
-) {
-    let old = conflict.old;
-    let thread = order.slots().tid(old.slot(), old.time());
-    let racy = |byte: u32| byte < 8 && conflict.mask >> byte & 1 != 0;
-    let site = |byte: u32| order.slots().site(old.slot(), old.site(), byte);
-    let mut from = 0;
-    while from < 8 {
-        if !racy(from) {
-            from += 1;
-            continue;
-        }
-        let first = Side {
-            thread,
-            kind: old.kind(),
-            atomic: conflict.atomic,
-            site: site(from),
-        };
-        let mut end = from + 1;
-        while racy(end) && site(end) == first.site {
-            end += 1;
-        }
-        races(&Race {
-            addr: Addr(word.0 + u64::from(from)),
-            size: end - from,
-            elements: None,
-            first,
-            second,
-        });
-        from = end;
     }
 }
 

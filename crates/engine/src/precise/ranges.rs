@@ -4,13 +4,13 @@ use alloc::vec::Vec;
 
 use event::{AccessKind, Addr, Elements};
 
-use super::{Shadow, Work, report_conflict};
-use crate::detector::{Race, Side, Sink};
+use super::report::report_extent;
+use super::{Shadow, Work};
+use crate::detector::Sink;
 use crate::shadow::{
     Asked, Comb, Conflict, Extent, Form, Location, Locked, PAGE_BYTES, Page, Rule, RuleName, Span,
     Sweeps, Swept, touch_cells, word_of, words,
 };
-use crate::sync::HappensBefore;
 
 impl<'a, R: Rule> Work<'a, R> {
     /// An access to `len` bytes.
@@ -261,48 +261,6 @@ impl<'a, R: Rule> Work<'a, R> {
         let second = self.side();
         for (conflict, extent) in found {
             report_extent(self.order, conflict, extent, second, base, races);
-        }
-    }
-}
-
-/// Tells `races` of a conflict found in the words of `extent` on the page at `base`: one race for all if they are neighbours and
-/// were accessed at one site, else one for each, which knows of the others.
-#[cold]
-fn report_extent(
-    order: &HappensBefore,
-    conflict: Conflict,
-    extent: Extent,
-    second: Side,
-    base: Addr,
-    races: Sink<'_>,
-) {
-    let first = Addr(base.0 + 8 * u64::from(extent.first));
-    let mut here: Vec<Race> = Vec::new();
-    report_conflict(order, conflict, second, first, &mut |race| here.push(*race));
-    if let [race] = here[..]
-        && race.size == 8
-        && extent.step == 1
-    {
-        let size = 8 * u32::from(extent.count);
-        return races(&Race { size, ..race });
-    }
-    let step = 8 * u64::from(extent.step);
-    for word in 0..u64::from(extent.count) {
-        for race in &here {
-            let size = u64::from(race.size);
-            let even = matches!(size, 1 | 2 | 4 | 8) && extent.count > 1;
-            let elements = even.then(|| Elements {
-                base: race.addr,
-                elem: size as u8,
-                lo: 0,
-                hi: u64::from(extent.count - 1) * (step / size) + 1,
-                stride: step / size,
-            });
-            races(&Race {
-                addr: Addr(race.addr.0 + word * step),
-                elements,
-                ..*race
-            });
         }
     }
 }
