@@ -186,10 +186,11 @@ impl Runs {
             }
             let behind = self.runs.len() - run - 1;
             changed = Some((changed.map_or(run, |(from, _)| from), behind));
-            if self.start(run) < sweep.first {
+            // Words of the run that the sweep goes past at its ends are in other lanes, if they are fewer than a period.
+            if self.start(run) + sweep.period <= sweep.first {
                 run = self.cut(depot, run, sweep.first);
             }
-            if self.runs[run].end > sweep.last + 1 {
+            if self.runs[run].end > sweep.last + sweep.period {
                 self.cut(depot, run, sweep.last + 1);
             }
             while run < self.runs.len() - behind && self.start(run) <= sweep.last {
@@ -200,7 +201,7 @@ impl Runs {
                     continue;
                 }
                 let lanes = self.first_lane(run);
-                for word in start..start + period {
+                for word in start.max(sweep.first)..start + period {
                     if sweep.has(word) {
                         let lane = &mut self.lanes[lanes + usize::from(word % period)];
                         let extent = Extent {
@@ -299,17 +300,23 @@ impl Runs {
         }
         let start = self.start(run).max(sweep.first);
         let end = self.runs[run].end.min(sweep.last + 1);
+        let mut word = start + (sweep.period - (start - sweep.first) % sweep.period) % sweep.period;
         let mut lanes = 0;
+        let mut seen = 0u8;
         // The lanes come again after as many words as both periods have in common, which may be more than there are.
-        for word in start..end.min(start + period * sweep.period) {
-            if sweep.has(word) {
-                if !done(self.lanes[first + usize::from(word % period)]) {
-                    return None;
-                }
-                lanes += 1;
+        while word < end {
+            let lane = word % period;
+            if seen >> lane & 1 != 0 {
+                break;
             }
+            if !done(self.lanes[first + usize::from(lane)]) {
+                return None;
+            }
+            seen |= 1 << lane;
+            lanes += 1;
+            word += sweep.period;
         }
-        Some(lanes.min(u32::from(period)))
+        Some(lanes)
     }
 
     /// Makes the bytes of `sweep` fresh.
@@ -363,53 +370,32 @@ impl Runs {
         for lane in &mut self.lanes[first..first + usize::from(period)] {
             *lane = shareable(depot, *lane);
         }
-        if let [(word, 1), (end, 1)] = *pieces
-            && period == 1
-        {
-            // The most frequent cut.
-            let lane = self.lanes[first];
-            hold(depot, lane);
-            make_room(&mut self.lanes, 1);
-            make_room(&mut self.runs, 1);
-            self.lanes.insert(first + 1, lane);
-            self.runs[run].end = end;
-            self.runs.insert(
-                run,
-                Run {
-                    end: word,
-                    lane: first as u16,
-                },
-            );
-            for run in &mut self.runs[run + 1..] {
-                run.lane += 1;
-            }
-            return;
-        }
-        let mut lanes: Vec<Lane> = Vec::new();
-        let mut runs: Vec<Run> = Vec::new();
-        for &(end, new) in pieces {
-            runs.push(Run {
-                end,
-                lane: (first + lanes.len()) as u16,
-            });
-            for lane in 0..new {
-                // The first word of the piece that has this lane in it.
-                let word = start + (lane + new - start % new) % new;
-                let old = self.lanes[first + usize::from(word % period)];
-                hold(depot, old);
-                lanes.push(old);
+        let mut old = [[Cell::EMPTY; 2]; LONGEST_PERIOD];
+        old[..usize::from(period)].copy_from_slice(&self.lanes[first..first + usize::from(period)]);
+        let lanes: u16 = pieces.iter().map(|&(_, period)| period).sum();
+        open(&mut self.lanes, first, usize::from(lanes - period));
+        open(&mut self.runs, run, pieces.len() - 1);
+        let mut lane = first;
+        for (run, &(end, new)) in self.runs[run..].iter_mut().zip(pieces) {
+            run.end = end;
+            run.lane = lane as u16;
+            // The first word of the piece with the first lane.
+            let mut word = start.next_multiple_of(new);
+            for _ in 0..new {
+                // Words that are beyond the end are as good.
+                let cells = old[usize::from(word % period)];
+                hold(depot, cells);
+                self.lanes[lane] = cells;
+                lane += 1;
+                word += 1;
             }
             start = end;
         }
-        let more = lanes.len() as u16 - period;
-        make_room(&mut self.lanes, usize::from(more));
-        make_room(&mut self.runs, runs.len());
-        let old = self.lanes.splice(first..first + usize::from(period), lanes);
-        old.for_each(|lane| discard(depot, lane));
-        let after = run + runs.len();
-        drop(self.runs.splice(run..=run, runs));
-        for run in &mut self.runs[after..] {
-            run.lane += more;
+        for &lane in &old[..usize::from(period)] {
+            discard(depot, lane);
+        }
+        for run in &mut self.runs[run + pieces.len()..] {
+            run.lane += lanes - period;
         }
     }
 
@@ -584,6 +570,18 @@ fn make_room<T>(all: &mut Vec<T>, more: usize) {
         };
         all.reserve_exact(room - all.len());
     }
+}
+
+/// Makes room for `more` behind what is at `at`.
+fn open<T: Copy>(all: &mut Vec<T>, at: usize, more: usize) {
+    if more == 0 {
+        return;
+    }
+    let len = all.len();
+    let filling = all[at];
+    make_room(all, more);
+    all.resize(len + more, filling);
+    all.copy_within(at + 1..len, at + 1 + more);
 }
 
 /// Cells that may be copied were.

@@ -65,6 +65,9 @@ pub(super) fn insert(
             Some(rounds) => this.now_and_then(before, rounds),
             None => before,
         };
+        // Ranges first: a word that is in one, as nobody could know here, then has nothing left to do.
+        let mut list: Vec<&Check> = list.iter().collect();
+        list.sort_by_key(|check| extent(&check.paths) == ::places::Extent::One);
         for check in list {
             this.check(before, check);
         }
