@@ -35,7 +35,15 @@ impl<'a, R: Rule> Work<'a, R> {
             return self.thread.counts.add(RuleName::RangeSameEpoch);
         }
         let read = memory.begin_read(range, epoch);
-        self.each(elements, races);
+        match memory.rest(&self.thread.repeats, range, epoch) {
+            Some(rest) => {
+                self.thread.counts.add(RuleName::RangeSameEpoch);
+                for part in rest.into_iter().flatten() {
+                    self.each(part.elements(), races);
+                }
+            }
+            None => self.each(elements, races),
+        }
         let thread = &mut *self.thread;
         // A thread that went on in another slot has recorded some of it there.
         if thread.clock.records_all() {

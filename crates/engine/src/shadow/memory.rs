@@ -182,7 +182,17 @@ impl Memory {
         Repeats::begin(&self.renewals, range, epoch)
     }
 
-    /// The same for the word of `addr`, to be [remembered](Repeats::went).
+    /// What of `range`, which the thread is about to read, it has not read in this epoch, see [`Repeats::rest`].
+    pub(crate) fn rest(
+        &self,
+        repeats: &Repeats,
+        range: Range,
+        epoch: Epoch,
+    ) -> Option<[Option<Range>; 2]> {
+        repeats.rest(&self.renewals, range, epoch)
+    }
+
+    /// A thread is about to read the word of `addr`, and wants to [remember](Repeats::went) it.
     pub(crate) fn watch(&self, addr: Addr) -> Watch {
         self.renewals.watch(addr.0, addr.0)
     }

@@ -15,6 +15,7 @@ mod pages;
 mod renewals;
 mod repeats;
 mod rule;
+mod run_list;
 mod run_pages;
 mod runs;
 mod settled;

@@ -71,9 +71,41 @@ impl Range {
             && (self.step == 1 || (other.first - self.first).is_multiple_of(self.step))
     }
 
-    /// Loops over what is left of something end at the same place.
+    /// Loops over what is left of something end at the same place, and those that look at neighbours near by.
     fn place(self) -> usize {
-        (self.last.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % KEPT
+        ((self.last >> 9).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % KEPT
+    }
+
+    /// What of these is before `other`, and what behind it, if that has elements of these in the middle and is of the same kind.
+    fn without(self, other: Range) -> Option<[Option<Range>; 2]> {
+        let alike = self.step == other.step
+            && self.elem == other.elem
+            && self.first.abs_diff(other.first).is_multiple_of(self.step);
+        if !alike || other.first > self.last || other.last < self.first {
+            return None;
+        }
+        let before = (self.first < other.first).then(|| Range {
+            last: other.first - self.step,
+            ..self
+        });
+        let behind = (self.last > other.last).then(|| Range {
+            first: other.last + self.step,
+            ..self
+        });
+        Some([before, behind])
+    }
+
+    /// The elements.
+    pub(crate) fn elements(self) -> Elements {
+        // A step is a number of elements, see `of`.
+        let stride = self.step / self.elem;
+        Elements {
+            base: Addr(self.first),
+            elem: self.elem as u8,
+            lo: 0,
+            hi: (self.last - self.first) / self.elem + 1,
+            stride,
+        }
     }
 
     fn watch(self, renewals: &Renewals) -> Watch {
@@ -138,6 +170,23 @@ impl Repeats {
                 kept.range.last + kept.range.elem - 1,
                 kept.watch,
             )
+    }
+
+    /// What the thread has not read of it in this epoch, if it has read some of the middle. The caller has [begun](Repeats::begin) to read
+    /// it: so if it was told nothing since it read the middle, it will be told of whatever becomes fresh from now on.
+    pub(super) fn rest(
+        &self,
+        renewals: &Renewals,
+        range: Range,
+        epoch: Epoch,
+    ) -> Option<[Option<Range>; 2]> {
+        let kept = &self.kept[range.place()];
+        if kept.epoch != epoch.bits() {
+            return None;
+        }
+        let rest = range.without(kept.range)?;
+        let (first, last) = (kept.range.first, kept.range.last + kept.range.elem - 1);
+        renewals.is_still(first, last, kept.watch).then_some(rest)
     }
 
     /// The thread is about to read it in `epoch`.
@@ -239,7 +288,7 @@ mod tests {
                 stride,
             })
             .collect();
-        let mut answered = 0;
+        let (mut answered, mut shortened) = (0, 0);
         for &made in &all {
             let range = Range::of(made, SHORTEST).expect("long enough");
             let mut repeats = Repeats::default();
@@ -255,12 +304,24 @@ mod tests {
                     assert!(bytes(asked).is_subset(&made), "{made:?} {asked:?}");
                     answered += 1;
                 }
+                assert_eq!(bytes(range.elements()), bytes(asked));
+                if let Some(rest) = repeats.rest(&renewals, range, epoch) {
+                    let parts = rest.into_iter().flatten();
+                    let rest: BTreeSet<u64> = parts.flat_map(|r| bytes(r.elements())).collect();
+                    let asked = bytes(asked);
+                    assert_eq!(rest, &asked - &made, "{made:?} {asked:?}");
+                    shortened += u32::from(!rest.is_empty());
+                }
+                let later = Epoch::new(Slot(3), Time(10));
+                assert!(repeats.rest(&renewals, range, later).is_none());
                 assert!(!repeats.has(&renewals, range, Epoch::new(Slot(3), Time(10))));
                 assert!(!repeats.has(&renewals, range, Epoch::new(Slot(2), Time(9))));
             }
             renewals.renewed(Addr(*made.last().unwrap()), 1);
             assert!(!repeats.has(&renewals, range, epoch));
+            assert!(repeats.rest(&renewals, range, epoch).is_none());
         }
+        assert!(shortened > 100, "{shortened}");
         // Most of them are followed by one with the same end.
         assert!(answered > all.len());
     }

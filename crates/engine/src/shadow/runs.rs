@@ -25,26 +25,13 @@ use super::cell::Cell;
 use super::depot::Depot;
 use super::location::clear_cells;
 use super::outside::{discard, shareable};
-use super::pages::PAGE_WORDS;
+use super::run_list::{Lane, Piece, Run, RunList, WORDS};
 use super::sweep::{Extent, LONGEST_PERIOD, Sweep};
-
-/// One run. It begins where the one before ends.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    /// One past its last word.
-    end: u16,
-    /// Its first lane; its last is before the next run's first.
-    lane: u16,
-}
-
-/// Cells of a location.
-type Lane = [Cell; 2];
 
 /// The runs of a page, and their lanes. To be used by one thread at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
-    runs: Vec<Run>,
-    lanes: Vec<Lane>,
+    list: RunList,
 }
 
 /// What a sweep did.
@@ -66,11 +53,11 @@ impl core::ops::AddAssign for Swept {
     }
 }
 
-/// A part of a run that is made a run of its own: where it ends, and its period.
-type Piece = (u16, u16);
-
-/// A run that is cut has at most this many pieces: words on both sides that are fewer than a period.
+/// A run that is cut has at most this many pieces, and as many lanes: words on both sides that are fewer than a period.
 const PIECES: usize = 2 * LONGEST_PERIOD;
+
+/// Words of a run that nobody accesses one by one.
+const LONG: u16 = 16;
 
 /// The pieces that a run is cut into.
 struct Pieces {
@@ -112,52 +99,19 @@ fn same(a: Lane, b: Lane) -> bool {
 impl Runs {
     /// A page in which all words have the history of `cells`, which may be copied, see [`shareable`].
     pub(super) fn new(cells: [Cell; 2]) -> Runs {
-        let mut lanes = Vec::with_capacity(4);
-        let mut runs = Vec::with_capacity(4);
-        lanes.push(cells);
-        runs.push(Run {
-            end: PAGE_WORDS as u16,
-            lane: 0,
-        });
-        Runs { runs, lanes }
+        Runs {
+            list: RunList::new(cells),
+        }
     }
 
     /// Lanes of all runs.
     pub(super) fn lanes(&self) -> usize {
-        self.lanes.len()
+        self.list.lanes()
     }
 
     /// Bytes on the heap.
     pub(super) fn bytes(&self) -> u64 {
-        (self.runs.capacity() * size_of::<Run>() + self.lanes.capacity() * size_of::<Lane>()) as u64
-    }
-
-    fn start(&self, run: usize) -> u16 {
-        match run.checked_sub(1) {
-            Some(before) => self.runs[before].end,
-            None => 0,
-        }
-    }
-
-    fn first_lane(&self, run: usize) -> usize {
-        match self.runs.get(run) {
-            Some(run) => usize::from(run.lane),
-            None => self.lanes.len(),
-        }
-    }
-
-    fn period(&self, run: usize) -> u16 {
-        (self.first_lane(run + 1) - self.first_lane(run)) as u16
-    }
-
-    /// The run of a word.
-    fn find(&self, word: u16) -> usize {
-        // Most pages have a few.
-        if self.runs.len() <= 8 {
-            let past = self.runs.iter().take_while(|run| run.end <= word);
-            return past.count();
-        }
-        self.runs.partition_point(|run| run.end <= word)
+        self.list.bytes()
     }
 
     /// Calls `f` with each lane that has words of `sweep`, and what words these are. `f` may change the lane. Lanes that are `done` may be left
@@ -170,58 +124,89 @@ impl Runs {
         done: impl Fn(&T, Lane) -> bool,
         mut f: impl FnMut(&mut T, &mut Lane, Extent),
     ) -> Swept {
-        let before = self.runs.len();
+        let before = self.list.runs();
         let mut swept = Swept::default();
-        let mut run = self.find(sweep.first);
-        if sweep.first == sweep.last && self.length(run) > 1 {
+        let mut run = self.list.find(sweep.first);
+        if sweep.first == sweep.last && run.len() > 1 {
             return self.single(depot, run, sweep.first, what, done, f);
         }
-        // The first run that is not what it was, and how many are behind the last one.
-        let mut changed = None;
-        while run < self.runs.len() && self.start(run) <= sweep.last {
+        // The first run that is not what it was, where the last of them ends, and whether they may be like their neighbours.
+        let mut changed: Option<(Run, u16, bool)> = None;
+        loop {
             if let Some(lanes) = self.is_done(run, sweep, |lane| done(what, lane)) {
                 swept.lanes += lanes;
-                run += 1;
-                continue;
+            } else {
+                let old = run;
+                let cells = |lane: &mut Lane, extent: Extent| f(what, lane, extent);
+                run = self.touch(depot, run, sweep, &mut swept, cells);
+                // One that is accessed again as it is, its neighbours are accessed without.
+                let again = run == old && run.len() >= LONG;
+                changed = Some(match changed {
+                    None if again => (run, old.end, false),
+                    None => (self.list.run(old.start), old.end, true),
+                    Some((from, ..)) => (self.list.run(from.start), old.end, true),
+                });
             }
-            let behind = self.runs.len() - run - 1;
-            changed = Some((changed.map_or(run, |(from, _)| from), behind));
-            // Words of the run that the sweep goes past at its ends are in other lanes, if they are fewer than a period.
-            if self.start(run) + sweep.period <= sweep.first {
-                run = self.cut(depot, run, sweep.first);
+            if run.end > sweep.last {
+                break;
             }
-            if self.runs[run].end > sweep.last + sweep.period {
-                self.cut(depot, run, sweep.last + 1);
-            }
-            while run < self.runs.len() - behind && self.start(run) <= sweep.last {
-                let (start, period) = (self.start(run), self.period(run));
-                let end = self.runs[run].end;
-                if end - start > 1 && !period.is_multiple_of(sweep.period) {
-                    self.refine(depot, run, sweep.period);
-                    continue;
-                }
-                let lanes = self.first_lane(run);
-                for word in start.max(sweep.first)..start + period {
-                    if sweep.has(word) {
-                        let lane = &mut self.lanes[lanes + usize::from(word % period)];
-                        let extent = Extent {
-                            first: word,
-                            step: period,
-                            count: (end - word).div_ceil(period),
-                        };
-                        f(what, lane, extent);
-                        swept.lanes += 1;
-                    }
-                }
-                run += 1;
-            }
+            run = self.list.next(run);
         }
-        if let Some((from, behind)) = changed {
-            self.join(depot, from, self.runs.len() - behind + 1);
+        if let Some((from, to, alike)) = changed {
+            if alike {
+                self.join(depot, from, to);
+            }
             swept.changed = true;
         }
-        swept.grown = self.runs.len() as i32 - before as i32;
+        swept.grown = i32::from(self.list.runs()) - i32::from(before);
         swept
+    }
+
+    /// The part of a sweep that is in one run. Returns the last of the runs that this one has become.
+    fn touch(
+        &mut self,
+        depot: &Depot,
+        mut run: Run,
+        sweep: Sweep,
+        swept: &mut Swept,
+        mut f: impl FnMut(&mut Lane, Extent),
+    ) -> Run {
+        let behind = run.end;
+        // Words of the run that the sweep goes past at its ends are in other lanes, if they are fewer than a period.
+        if run.start + sweep.period <= sweep.first {
+            self.cut(depot, run, sweep.first);
+            run = self.list.run(sweep.first);
+        }
+        if behind > sweep.last + sweep.period {
+            let last = self.list.find(sweep.last);
+            self.cut(depot, last, sweep.last + 1);
+            run = self.list.run(run.start);
+        }
+        loop {
+            if run.len() > 1 && !run.period.is_multiple_of(sweep.period) {
+                self.refine(depot, run, sweep.period);
+                run = self.list.run(run.start);
+                continue;
+            }
+            let mut word = sweep.from(run.start);
+            while word < run.start + run.period {
+                let extent = Extent {
+                    first: word,
+                    step: run.period,
+                    count: (run.end - word).div_ceil(run.period),
+                };
+                f(self.list.at_mut(run.lane(word)), extent);
+                swept.lanes += 1;
+                word += sweep.period;
+            }
+            if run.end == behind {
+                return run;
+            }
+            if run.end > sweep.last {
+                return self.list.find(behind - 1);
+            }
+            run = self.list.next(run);
+        }
     }
 
     /// The same for one word of a run that has more. Loops that go through a page word by word move the border between what they have done and
@@ -229,7 +214,7 @@ impl Runs {
     fn single<T>(
         &mut self,
         depot: &Depot,
-        run: usize,
+        run: Run,
         word: u16,
         what: &mut T,
         done: impl Fn(&T, Lane) -> bool,
@@ -239,13 +224,13 @@ impl Runs {
             lanes: 1,
             ..Swept::default()
         };
-        let lane = self.lane(run, word);
-        if done(what, self.lanes[lane]) {
+        let lane = run.lane(word);
+        if done(what, self.list.at(lane)) {
             return swept;
         }
         swept.changed = true;
-        let old = shareable(depot, self.lanes[lane]);
-        self.lanes[lane] = old;
+        let old = shareable(depot, self.list.at(lane));
+        *self.list.at_mut(lane) = old;
         hold(depot, old);
         let mut new = old;
         let extent = Extent {
@@ -254,65 +239,50 @@ impl Runs {
             count: 1,
         };
         f(what, &mut new, extent);
-        let (start, end) = (self.start(run), self.runs[run].end);
-        let is_in = |other: usize| same(new, self.lanes[self.lane(other, word)]);
         // What is left of the run needs a word for each lane.
-        if self.length(run) > self.period(run) {
-            if word == start && run > 0 && is_in(run - 1) {
-                self.runs[run - 1].end += 1;
+        if run.len() > run.period {
+            let is_in = |other: &Run| same(new, self.list.at(other.lane(word)));
+            if word == run.start && self.list.previous(run).as_ref().is_some_and(is_in) {
+                self.list.give_first(run);
                 discard(depot, new);
                 return swept;
             }
-            if word == end - 1 && run + 1 < self.runs.len() && is_in(run + 1) {
-                self.runs[run].end -= 1;
+            if word == run.end - 1 && run.end < WORDS && is_in(&self.list.next(run)) {
+                self.list.take_last(self.list.next(run));
                 discard(depot, new);
                 return swept;
             }
         }
-        let (before, behind) = (self.runs.len(), self.runs.len() - run - 1);
-        let mut own = self.cut(depot, run, word);
-        if self.runs[own].end > word + 1 {
-            own = self.cut(depot, own, word + 1) - 1;
-        }
-        let lane = self.lane(own, word);
-        discard(depot, core::mem::replace(&mut self.lanes[lane], new));
-        self.join(depot, run, self.runs.len() - behind + 1);
-        swept.grown = self.runs.len() as i32 - before as i32;
+        let before = self.list.runs();
+        self.cut(depot, run, word);
+        self.cut(depot, self.list.find(word), word + 1);
+        let lane = self.list.find(word).lane(word);
+        discard(depot, core::mem::replace(self.list.at_mut(lane), new));
+        self.join(depot, self.list.run(run.start), run.end);
+        swept.grown = i32::from(self.list.runs()) - i32::from(before);
         swept
-    }
-
-    /// Words of a run.
-    fn length(&self, run: usize) -> u16 {
-        self.runs[run].end - self.start(run)
-    }
-
-    /// The lane of a word in `run`, or of one that would be in it if it were longer.
-    fn lane(&self, run: usize, word: u16) -> usize {
-        self.first_lane(run) + usize::from(word % self.period(run))
     }
 
     /// Are all lanes of a run that have words of `sweep` done? How many these are.
     #[inline]
-    fn is_done(&self, run: usize, sweep: Sweep, done: impl Fn(Lane) -> bool) -> Option<u32> {
-        let (first, period) = (self.first_lane(run), self.period(run));
-        if period == 1 {
-            return done(self.lanes[first]).then_some(1);
+    fn is_done(&self, run: Run, sweep: Sweep, done: impl Fn(Lane) -> bool) -> Option<u32> {
+        if run.period == 1 {
+            return done(self.list.at(run.first)).then_some(1);
         }
-        let start = self.start(run).max(sweep.first);
-        let end = self.runs[run].end.min(sweep.last + 1);
-        let mut word = start + (sweep.period - (start - sweep.first) % sweep.period) % sweep.period;
-        let mut lanes = 0;
-        let mut seen = 0u8;
+        let end = run.end.min(sweep.last + 1);
+        let mut word = sweep.from(run.start);
+        let (mut lanes, mut seen) = (0, 0u8);
         // The lanes come again after as many words as both periods have in common, which may be more than there are.
         while word < end {
-            let lane = word % period;
-            if seen >> lane & 1 != 0 {
+            let lane = run.lane(word);
+            let bit = 1 << (lane - run.first);
+            if seen & bit != 0 {
                 break;
             }
-            if !done(self.lanes[first + usize::from(lane)]) {
+            if !done(self.list.at(lane)) {
                 return None;
             }
-            seen |= 1 << lane;
+            seen |= bit;
             lanes += 1;
             word += sweep.period;
         }
@@ -329,259 +299,215 @@ impl Runs {
         })
     }
 
-    /// Sees to it that a run begins at `word`, which is in `run`: which.
-    fn cut(&mut self, depot: &Depot, run: usize, word: u16) -> usize {
-        let start = self.start(run);
-        if start == word {
-            return run;
+    /// Sees to it that a run begins at `word`, which is in `run` or behind it.
+    fn cut(&mut self, depot: &Depot, run: Run, word: u16) {
+        if run.start == word || run.end == word {
+            return;
         }
-        let (end, period) = (self.runs[run].end, self.period(run));
         let mut pieces = Pieces::new();
-        pieces.push(start, word, period);
-        let before = pieces.len;
-        pieces.push(word, end, period);
+        pieces.push(run.start, word, run.period);
+        pieces.push(word, run.end, run.period);
         self.remake(depot, run, pieces.as_slice());
-        run + before
     }
 
     /// Gives a run a period that is a multiple of its own and of `period`; or makes words of it, if it is too short or the period
     /// too long.
-    fn refine(&mut self, depot: &Depot, run: usize, period: u16) {
-        let (start, end) = (self.start(run), self.runs[run].end);
-        let own = self.period(run);
-        let mut common = own;
+    fn refine(&mut self, depot: &Depot, run: Run, period: u16) {
+        let mut common = run.period;
         while !common.is_multiple_of(period) {
-            common += own;
+            common += run.period;
         }
         if usize::from(common) <= LONGEST_PERIOD {
             let mut pieces = Pieces::new();
-            pieces.push(start, end, common);
+            pieces.push(run.start, run.end, common);
             self.remake(depot, run, pieces.as_slice());
         } else {
-            let words: Vec<Piece> = (start..end).map(|word| (word + 1, 1)).collect();
+            let words: Vec<Piece> = (run.start..run.end).map(|word| (word + 1, 1)).collect();
             self.remake(depot, run, &words);
         }
     }
 
     /// Cuts a run into pieces with their periods. Each is at least as long as its period, which is one or a multiple of the run's.
-    fn remake(&mut self, depot: &Depot, run: usize, pieces: &[Piece]) {
-        let (mut start, first) = (self.start(run), self.first_lane(run));
-        let period = self.period(run);
-        for lane in &mut self.lanes[first..first + usize::from(period)] {
-            *lane = shareable(depot, *lane);
-        }
+    fn remake(&mut self, depot: &Depot, run: Run, pieces: &[Piece]) {
         let mut old = [[Cell::EMPTY; 2]; LONGEST_PERIOD];
-        old[..usize::from(period)].copy_from_slice(&self.lanes[first..first + usize::from(period)]);
-        let lanes: u16 = pieces.iter().map(|&(_, period)| period).sum();
-        open(&mut self.lanes, first, usize::from(lanes - period));
-        open(&mut self.runs, run, pieces.len() - 1);
-        let mut lane = first;
-        for (run, &(end, new)) in self.runs[run..].iter_mut().zip(pieces) {
-            run.end = end;
-            run.lane = lane as u16;
-            // The first word of the piece with the first lane.
-            let mut word = start.next_multiple_of(new);
-            for _ in 0..new {
-                // Words that are beyond the end are as good.
-                let cells = old[usize::from(word % period)];
-                hold(depot, cells);
-                self.lanes[lane] = cells;
-                lane += 1;
-                word += 1;
+        let old = &mut old[..usize::from(run.period)];
+        for (lane, place) in old.iter_mut().zip(run.lanes()) {
+            *lane = shareable(depot, self.list.at(place));
+        }
+        let count: u16 = pieces.iter().map(|&(_, period)| period).sum();
+        let (mut few, mut many);
+        let lanes = if usize::from(count) <= PIECES {
+            few = [[Cell::EMPTY; 2]; PIECES];
+            &mut few[..usize::from(count)]
+        } else {
+            many = alloc::vec![[Cell::EMPTY; 2]; usize::from(count)];
+            &mut many[..]
+        };
+        let (mut start, mut next) = (run.start, lanes.iter_mut());
+        for &(end, new) in pieces {
+            // The first word with the first lane; and if that is beyond the end, it is as good.
+            let word = start.next_multiple_of(new);
+            for (word, lane) in (word..word + new).zip(&mut next) {
+                *lane = old[usize::from(word % run.period)];
+                hold(depot, *lane);
             }
             start = end;
         }
-        for &lane in &old[..usize::from(period)] {
+        for &lane in &*old {
             discard(depot, lane);
         }
-        for run in &mut self.runs[run + pieces.len()..] {
-            run.lane += lanes - period;
-        }
+        self.list.replace(run.start, run.end, pieces, lanes);
     }
 
-    /// Joins the runs from `from` to `to`, exclusive, each with the one before it if they are the same; shortens periods.
-    fn join(&mut self, depot: &Depot, from: usize, to: usize) {
+    /// Joins each of the runs from `from` to the one that begins at `to` with the one before it if they are the same; shortens periods.
+    fn join(&mut self, depot: &Depot, from: Run, to: u16) {
         let mut run = from;
-        while run < to.min(self.runs.len()) {
-            self.shorten(depot, run);
+        let mut before = self.list.previous(run);
+        loop {
+            if run.period > 1 && self.shorten(depot, run) {
+                run = self.list.run(run.start);
+            }
             if let Some((first, last)) = self.find_period(run) {
                 self.alternate(depot, first, last);
-                run = first;
+                run = self.list.run(first);
+                before = self.list.previous(run);
             }
-            if run > 0 && self.is_joined(run) {
-                let longer = self.period(run) > self.period(run - 1);
+            if let Some(left) = before.filter(|&left| self.is_joined(left, run)) {
+                self.merge(depot, left, run);
+                let longer = run.period > left.period;
+                run = self.list.run(left.start);
                 // Its neighbours have another neighbour now: the next run comes up in any case, the one before if the period is new to it.
-                self.merge(depot, run);
-                run -= usize::from(longer && run > 1);
-            } else {
-                run += 1;
+                if longer {
+                    before = self.list.previous(run);
+                    continue;
+                }
             }
+            if run.end > to || run.end == WORDS {
+                return;
+            }
+            before = Some(run);
+            run = self.list.next(run);
         }
     }
 
-    /// Is a run the first or the last of some single words that repeat themselves? The first of these, and the last.
-    fn find_period(&self, run: usize) -> Option<(usize, usize)> {
-        let is_single = |run: usize| run < self.runs.len() && self.length(run) == 1;
-        let beside = [run > 0 && is_single(run - 1), is_single(run + 1)];
-        if !is_single(run) || beside == [false; 2] {
+    /// Is a run the first or the last of some single words that repeat themselves? The first of these words, and the last.
+    fn find_period(&self, run: Run) -> Option<(u16, u16)> {
+        if run.len() > 1 {
             return None;
         }
-        let lane = |run: usize| self.lanes[self.first_lane(run)];
-        let group = |first: usize, period: usize| {
-            let singles = first..first + 2 * period;
-            let mut again = first..first + period;
-            let repeats = singles.into_iter().all(is_single)
-                && again.all(|run| same(lane(run), lane(run + period)));
-            repeats.then_some((first, first + 2 * period - 1))
-        };
-        // Most words are like none of their neighbours.
-        let like = |other: usize| same(lane(run), lane(other));
-        (2..=LONGEST_PERIOD).find_map(|period| {
-            let upward = (run + 1).checked_sub(2 * period);
-            upward
-                .filter(|_| beside[0] && like(run - period))
-                .and_then(|first| group(first, period))
-                .or_else(|| {
-                    let downward = beside[1] && run + period < self.runs.len();
-                    (downward && like(run + period))
-                        .then(|| group(run, period))
-                        .flatten()
-                })
+        let (before, after) = self.list.singles(run);
+        if before.max(after) < 4 {
+            return None;
+        }
+        // Lanes of single words side by side are side by side.
+        let own = run.first;
+        let like = |a: usize, b: usize| same(self.list.at(a), self.list.at(b));
+        (2..=LONGEST_PERIOD as u16).find_map(|period| {
+            let far = usize::from(period);
+            if before >= 2 * period && (0..far).all(|i| like(own - i, own - far - i)) {
+                return Some((run.start + 1 - 2 * period, run.start));
+            }
+            let repeats = after >= 2 * period && (0..far).all(|i| like(own + i, own + far + i));
+            repeats.then_some((run.start, run.start + 2 * period - 1))
         })
     }
 
-    /// Makes one run of the single words from run `first` to run `last`, the second half of which repeats the first.
-    fn alternate(&mut self, depot: &Depot, first: usize, last: usize) {
+    /// Makes one run of the single words from `first` to `last`, the second half of which repeats the first.
+    fn alternate(&mut self, depot: &Depot, first: u16, last: u16) {
         let period = (last + 1 - first) / 2;
-        let (start, end) = (self.start(first), self.runs[last].end);
-        let lane = self.first_lane(first);
-        self.lanes[lane..lane + period].rotate_right(usize::from(start) % period);
-        for lane in self.lanes.drain(lane + period..lane + 2 * period) {
-            discard(depot, lane);
+        let place = self.list.run(first).first;
+        let mut lanes = [[Cell::EMPTY; 2]; LONGEST_PERIOD];
+        for (place, word) in (place..).zip(first..first + period) {
+            lanes[usize::from(word % period)] = self.list.at(place);
+            discard(depot, self.list.at(place + usize::from(period)));
         }
-        self.runs[first].end = end;
-        self.runs.drain(first + 1..=last);
-        for run in &mut self.runs[first + 1..] {
-            run.lane -= period as u16;
-        }
+        let lanes = &lanes[..usize::from(period)];
+        self.list
+            .replace(first, last + 1, &[(last + 1, period)], lanes);
     }
 
     /// May a run be one with the run before it? Each is as long as its period.
-    fn is_joined(&self, run: usize) -> bool {
-        let (left, right) = (self.first_lane(run - 1), self.first_lane(run));
-        let (before, period) = (self.period(run - 1), self.period(run));
-        let (border, end) = (self.runs[run - 1].end, self.runs[run].end);
-        if before == period {
-            let lanes = 0..usize::from(period);
-            lanes
-                .into_iter()
-                .all(|lane| same(self.lanes[left + lane], self.lanes[right + lane]))
-        } else if end - border == 1 {
-            same(
-                self.lanes[left + usize::from(border % before)],
-                self.lanes[right],
-            )
-        } else if border - self.start(run - 1) == 1 {
-            let word = border - 1;
-            same(
-                self.lanes[left],
-                self.lanes[right + usize::from(word % period)],
-            )
+    fn is_joined(&self, left: Run, right: Run) -> bool {
+        let like = |a: usize, b: usize| same(self.list.at(a), self.list.at(b));
+        if left.period == right.period {
+            left.lanes().zip(right.lanes()).all(|(a, b)| like(a, b))
+        } else if right.len() == 1 {
+            like(left.lane(right.start), right.first)
+        } else if left.len() == 1 {
+            like(left.first, right.lane(left.start))
         } else {
             false
         }
     }
 
     /// Makes one of a run and the run before it, with the lanes of the one that has more.
-    fn merge(&mut self, depot: &Depot, run: usize) {
-        let keep_right = self.period(run) > self.period(run - 1);
-        let (gone, kept) = if keep_right {
-            (run - 1, run)
+    fn merge(&mut self, depot: &Depot, left: Run, right: Run) {
+        let (kept, gone) = if right.period > left.period {
+            (right, left)
         } else {
-            (run, run - 1)
+            (left, right)
         };
-        let end = self.runs[run].end;
-        let lanes = self.first_lane(gone)..self.first_lane(gone + 1);
-        let less = lanes.len() as u16;
-        for lane in self.lanes.drain(lanes) {
-            discard(depot, lane);
+        let mut lanes = [[Cell::EMPTY; 2]; LONGEST_PERIOD];
+        let lanes = self.copy(kept, &mut lanes);
+        for place in gone.lanes() {
+            discard(depot, self.list.at(place));
         }
-        self.runs[kept].end = end;
-        self.runs.remove(gone);
-        for run in &mut self.runs[gone..] {
-            run.lane -= less;
-        }
+        let pieces = [(right.end, kept.period)];
+        self.list.replace(left.start, right.end, &pieces, lanes);
     }
 
-    /// Gives a run the shortest period that says the same.
-    fn shorten(&mut self, depot: &Depot, run: usize) {
-        let period = self.period(run);
-        if period == 1 {
-            return;
-        }
-        let first = self.first_lane(run);
-        let repeats = |shorter: u16| {
-            period.is_multiple_of(shorter)
-                && (shorter..period).all(|lane| {
-                    let [a, b] = [lane, lane - shorter].map(|l| self.lanes[first + usize::from(l)]);
-                    same(a, b)
-                })
+    /// Gives a run the shortest period that says the same, if it is another one.
+    fn shorten(&mut self, depot: &Depot, run: Run) -> bool {
+        let like = |a: usize, b: usize| same(self.list.at(a), self.list.at(b));
+        let repeats = |&shorter: &u16| {
+            let far = usize::from(shorter);
+            run.period.is_multiple_of(shorter)
+                && run.lanes().skip(far).all(|lane| like(lane, lane - far))
         };
-        let Some(shorter) = (1..period).find(|&shorter| repeats(shorter)) else {
-            return;
+        let Some(shorter) = (1..run.period).find(repeats) else {
+            return false;
         };
-        let lanes = first + usize::from(shorter)..first + usize::from(period);
-        for lane in self.lanes.drain(lanes) {
+        let mut lanes = [[Cell::EMPTY; 2]; LONGEST_PERIOD];
+        let (kept, gone) = self.copy(run, &mut lanes).split_at(usize::from(shorter));
+        for &lane in gone {
             discard(depot, lane);
         }
-        for run in &mut self.runs[run + 1..] {
-            run.lane -= period - shorter;
+        let pieces = [(run.end, shorter)];
+        self.list.replace(run.start, run.end, &pieces, kept);
+        true
+    }
+
+    /// The lanes of a run.
+    fn copy<'a>(&self, run: Run, lanes: &'a mut [Lane; LONGEST_PERIOD]) -> &'a [Lane] {
+        let lanes = &mut lanes[..usize::from(run.period)];
+        for (lane, place) in lanes.iter_mut().zip(run.lanes()) {
+            *lane = self.list.at(place);
         }
+        lanes
     }
 
     /// Gives each word's cells to `f`, in order, for it to keep; nothing is left.
     pub(super) fn take_words(&mut self, depot: &Depot, mut f: impl FnMut(Lane)) {
-        for lane in &mut self.lanes {
-            *lane = shareable(depot, *lane);
+        let mut list = core::mem::take(&mut self.list);
+        for place in list.places() {
+            *list.at_mut(place) = shareable(depot, list.at(place));
         }
-        for run in 0..self.runs.len() {
-            let (first, period) = (self.first_lane(run), self.period(run));
-            for word in self.start(run)..self.runs[run].end {
-                let lane = self.lanes[first + usize::from(word % period)];
+        let mut run = list.run(0);
+        loop {
+            for word in run.start..run.end {
+                let lane = list.at(run.lane(word));
                 hold(depot, lane);
                 f(lane);
             }
+            if run.end == WORDS {
+                break;
+            }
+            run = list.next(run);
         }
-        for lane in core::mem::take(self).lanes {
-            discard(depot, lane);
+        for place in list.places() {
+            discard(depot, list.at(place));
         }
     }
-}
-
-/// Room for `more`. Pages that get many lanes get them side by side, each block of memory that they grow out of being left to nobody: so there are few steps
-/// from some to all. All of the lanes of a page are as large as the words of the next one that is split.
-fn make_room<T>(all: &mut Vec<T>, more: usize) {
-    let needed = all.len() + more;
-    if needed > all.capacity() {
-        let room = match needed {
-            0..=64 => needed.next_power_of_two(),
-            65..=256 => 256,
-            _ => needed.max(PAGE_WORDS),
-        };
-        all.reserve_exact(room - all.len());
-    }
-}
-
-/// Makes room for `more` behind what is at `at`.
-fn open<T: Copy>(all: &mut Vec<T>, at: usize, more: usize) {
-    if more == 0 {
-        return;
-    }
-    let len = all.len();
-    let filling = all[at];
-    make_room(all, more);
-    all.resize(len + more, filling);
-    all.copy_within(at + 1..len, at + 1 + more);
 }
 
 /// Cells that may be copied were.
@@ -603,20 +529,34 @@ mod tests {
     use crate::clock::{Slot, Time};
     use crate::random::Random;
     use crate::shadow::Epoch;
+    use crate::shadow::PAGE_WORDS;
     use alloc::collections::BTreeSet;
     use event::AccessKind;
 
     fn check(runs: &Runs, words: &[Lane]) {
-        assert_eq!(runs.runs.last().map(|run| run.end), Some(512));
-        for run in 0..runs.runs.len() {
-            let (start, end, period) = (runs.start(run), runs.runs[run].end, runs.period(run));
-            assert!(period >= 1 && usize::from(period) <= LONGEST_PERIOD);
-            assert!(end - start >= period);
-            for word in start..end {
-                let lane = runs.lanes[runs.first_lane(run) + usize::from(word % period)];
+        let list = &runs.list;
+        let (mut run, mut many, mut lanes) = (list.run(0), 0, 0);
+        loop {
+            assert!(run.period >= 1 && usize::from(run.period) <= LONGEST_PERIOD);
+            assert!(run.len() >= run.period);
+            for word in run.start..run.end {
+                let lane = list.at(run.lane(word));
                 assert!(same(lane, words[usize::from(word)]), "word {word}");
+                let found = list.find(word);
+                assert_eq!((found.start, found.first), (run.start, run.first));
             }
+            (many, lanes) = (many + 1, lanes + usize::from(run.period));
+            if run.end == WORDS {
+                break;
+            }
+            let next = list.next(run);
+            assert_eq!(next.start, run.end);
+            let before = list.previous(next).unwrap();
+            assert_eq!((before.start, before.first), (run.start, run.first));
+            run = next;
         }
+        assert_eq!((list.runs(), list.lanes()), (many, lanes));
+        assert_eq!(list.places().count(), lanes);
     }
 
     fn random_sweep(random: &mut Random) -> Sweep {
@@ -653,11 +593,12 @@ mod tests {
             let epoch = Epoch::new(Slot(1), Time(time));
             Cell::new(epoch, AccessKind::Read, 0xFF, 0)
         };
+        let mut widest = 0;
         for seed in 0..200 {
             let mut random = Random::new(seed, 0);
             let mut words = [[Cell::EMPTY; 2]; PAGE_WORDS];
             let mut runs = Runs::new(words[0]);
-            let mut most = 0;
+            let (mut most, mut many) = (0, 0);
             for _ in 0..100 {
                 let sweep = random_sweep(&mut random);
                 let new = random.up_to(4) as u32;
@@ -699,9 +640,11 @@ mod tests {
                     assert!(seen.contains(&word) || is_done(words[word]));
                 }
                 check(&runs, &words);
-                most = most.max(runs.runs.len());
+                most = most.max(usize::from(runs.list.runs()));
+                many = many.max(runs.lanes());
             }
             assert!(most > 8);
+            widest = widest.max(many);
             let mut at = 0;
             runs.take_words(&depot, |lane| {
                 assert!(same(lane, words[at]));
@@ -711,6 +654,8 @@ mod tests {
             assert_eq!(at, PAGE_WORDS);
             assert!(depot.is_empty());
         }
+        // Some have more lanes than stand side by side.
+        assert!(widest > 100, "{widest}");
     }
 
     /// Who goes through a page word by word, up or down, leaves it as one who goes through it at once does, whatever pattern it has.
@@ -731,7 +676,7 @@ mod tests {
                     |(), _| false,
                     |(), lane, _| *lane = [cell(time), lane[0]],
                 );
-                (runs.runs.len(), runs.lanes())
+                (runs.list.runs(), runs.lanes())
             };
             for first in 0..period {
                 let last = first + (PAGE_WORDS as u16 - 1 - first) / period * period;
@@ -754,7 +699,7 @@ mod tests {
                 let (many, lanes) = touch(sweep, 100);
                 assert!(lanes <= 5 * usize::from(period), "{period} {word} {many}");
             }
-            assert_eq!((runs.runs.len(), runs.lanes()), (1, usize::from(period)));
+            assert_eq!((runs.list.runs(), runs.lanes()), (1, usize::from(period)));
         }
     }
 
@@ -781,7 +726,10 @@ mod tests {
                     *lane = [Cell::new(epoch, AccessKind::Write, 0xFF, 0), Cell::EMPTY];
                 },
             );
-            assert!(runs.runs.len() <= 5 && runs.lanes() <= 6, "{runs:?}");
+            assert!(
+                usize::from(runs.list.runs()) <= 5 && runs.lanes() <= 6,
+                "{runs:?}"
+            );
         }
     }
 }

@@ -46,10 +46,14 @@ impl Sweep {
             && self.mask == 0xFF
     }
 
-    /// Is a word that is not before the first one and not after the last one of them?
+    /// The first of them that is not before `word`, if there is one.
     #[inline]
-    pub(super) const fn has(self, word: u16) -> bool {
-        self.period == 1 || (word - self.first).is_multiple_of(self.period)
+    pub(super) const fn from(self, word: u16) -> u16 {
+        match word.checked_sub(self.first) {
+            Some(past) if self.period > 1 => self.first + past.next_multiple_of(self.period),
+            Some(_) => word,
+            None => self.first,
+        }
     }
 
     /// Their numbers.

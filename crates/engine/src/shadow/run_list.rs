@@ -1,0 +1,388 @@
+//! Where the runs of a page begin, and their lanes.
+//!
+//! A page that is gone through in a triangle, as a matrix is that is factorised, has a long run and ever more single words with a past of their
+//! own, and is worked on by one thread after the other: what counts is how many lines of the cache a step needs. So beginnings are marked in a set of bits,
+//! one line for all. Lanes stand side by side while they are few, and in the order of their runs. When they are more, each has the place
+//! of a word in an array for all words, so that nothing moves when a run is cut.
+//!
+//! ```text
+//!   words    0 1 2 3 4 5 6 7 8 9 …        a run from 0 with period 1, from 3 with period 2, from 9 on with period 1
+//!   starts   1 0 0 1 0 0 0 0 0 1 …
+//!   marks    1 0 0 1 1 0 0 0 0 1 …        a lane each: from the start of a run on, as many as its period
+//!   lanes    a     b c         d          few: [a b c d]; many: [a - - b c - - - - d …]
+//! ```
+
+use alloc::vec::Vec;
+
+use super::cell::Cell;
+use super::pages::PAGE_WORDS;
+use super::sweep::LONGEST_PERIOD;
+
+/// Cells of a location.
+pub(super) type Lane = [Cell; 2];
+
+/// A part of a run that is made a run of its own: where it ends, and its period.
+pub(super) type Piece = (u16, u16);
+
+/// Of a page.
+pub(super) const WORDS: u16 = PAGE_WORDS as u16;
+/// So many lanes are few.
+const FEW: usize = 64;
+
+/// Some words of a page.
+#[derive(Debug, Default, Clone, Copy)]
+struct Marks([u64; PAGE_WORDS / 64]);
+
+const fn bits_from(word: u16) -> u64 {
+    u64::MAX << (word % 64)
+}
+
+const fn bits_until(word: u16) -> u64 {
+    u64::MAX >> (63 - word % 64)
+}
+
+impl Marks {
+    fn has(&self, word: u16) -> bool {
+        self.0[usize::from(word / 64)] >> (word % 64) & 1 != 0
+    }
+
+    fn set(&mut self, word: u16) {
+        self.0[usize::from(word / 64)] |= 1 << (word % 64);
+    }
+
+    /// Takes the marks from `start` to `end`, exclusive.
+    fn clear(&mut self, start: u16, end: u16) {
+        let (from, to) = (usize::from(start / 64), usize::from((end - 1) / 64));
+        for at in from..=to {
+            let mut gone = u64::MAX;
+            if at == from {
+                gone &= bits_from(start);
+            }
+            if at == to {
+                gone &= bits_until(end - 1);
+            }
+            self.0[at] &= !gone;
+        }
+    }
+
+    /// The last one that is not after `word`. There is one.
+    #[inline]
+    fn last_until(&self, word: u16) -> u16 {
+        let mut at = usize::from(word / 64);
+        let mut bits = self.0[at] & bits_until(word);
+        while bits == 0 && at > 0 {
+            at -= 1;
+            bits = self.0[at];
+        }
+        debug_assert!(bits != 0, "a run begins at the page's first word");
+        at as u16 * 64 + 63 - bits.leading_zeros() as u16
+    }
+
+    /// The first one that is not before `word`; the number of words if there is none.
+    #[inline]
+    fn first_from(&self, word: u16) -> u16 {
+        let mut at = usize::from(word / 64);
+        let Some(&bits) = self.0.get(at) else {
+            return WORDS;
+        };
+        let mut bits = bits & bits_from(word);
+        while bits == 0 {
+            at += 1;
+            match self.0.get(at) {
+                Some(&next) => bits = next,
+                None => return WORDS,
+            }
+        }
+        at as u16 * 64 + bits.trailing_zeros() as u16
+    }
+
+    /// Those of `word` and the words after it, from bit 0 on, at least 32.
+    #[inline]
+    fn after(&self, word: u16) -> u64 {
+        let (at, shift) = (usize::from(word / 64), word % 64);
+        let here = self.0[at] >> shift;
+        match self.0.get(at + 1) {
+            Some(&next) if shift > 32 => here | next << (64 - shift),
+            _ => here,
+        }
+    }
+
+    /// Those of `word` and the words before it, from bit 63 down, at least 32.
+    #[inline]
+    fn before(&self, word: u16) -> u64 {
+        let (at, shift) = (usize::from(word / 64), 63 - word % 64);
+        let here = self.0[at] << shift;
+        match at.checked_sub(1) {
+            Some(last) if shift > 32 => here | self.0[last] >> (64 - shift),
+            _ => here,
+        }
+    }
+}
+
+/// One run, as it was when somebody looked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Run {
+    /// Its first word.
+    pub(super) start: u16,
+    /// One past its last word.
+    pub(super) end: u16,
+    pub(super) period: u16,
+    /// The place of its first lane; the others are next to it.
+    pub(super) first: usize,
+}
+
+impl Run {
+    /// The place of the lane of a word, even of one that would be in it if it were longer.
+    #[inline]
+    pub(super) fn lane(self, word: u16) -> usize {
+        // Most are even.
+        let lane = match self.period {
+            1 => 0,
+            2 => word % 2,
+            period => word % period,
+        };
+        self.first + usize::from(lane)
+    }
+
+    /// The places of its lanes.
+    pub(super) fn lanes(self) -> core::ops::Range<usize> {
+        self.first..self.first + usize::from(self.period)
+    }
+
+    /// How many words it has.
+    pub(super) fn len(self) -> u16 {
+        self.end - self.start
+    }
+}
+
+/// The runs of a page.
+#[derive(Debug, Default)]
+pub(super) struct RunList {
+    starts: Marks,
+    marks: Marks,
+    /// Lanes before each word of `marks`.
+    before: [u16; PAGE_WORDS / 64],
+    runs: u16,
+    /// How many lanes there are.
+    count: u16,
+    /// As many, or one for each word.
+    lanes: Vec<Lane>,
+}
+
+impl RunList {
+    /// One run.
+    pub(super) fn new(lane: Lane) -> RunList {
+        let mut list = RunList {
+            before: [1; PAGE_WORDS / 64],
+            runs: 1,
+            count: 1,
+            lanes: Vec::with_capacity(4),
+            ..RunList::default()
+        };
+        list.before[0] = 0;
+        list.starts.set(0);
+        list.marks.set(0);
+        list.lanes.push(lane);
+        list
+    }
+
+    /// How many runs there are.
+    pub(super) fn runs(&self) -> u16 {
+        self.runs
+    }
+
+    /// How many lanes there are.
+    pub(super) fn lanes(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.lanes.capacity() * size_of::<Lane>()) as u64
+    }
+
+    /// The run of a word.
+    #[inline]
+    pub(super) fn find(&self, word: u16) -> Run {
+        self.run(self.starts.last_until(word))
+    }
+
+    /// The run that begins at `start`.
+    #[inline]
+    pub(super) fn run(&self, start: u16) -> Run {
+        let first = if self.is_spread() {
+            usize::from(start)
+        } else {
+            let at = usize::from(start / 64);
+            let before = self.marks.0[at] & !bits_from(start);
+            usize::from(self.before[at]) + before.count_ones() as usize
+        };
+        self.with(start, first)
+    }
+
+    #[inline]
+    fn with(&self, start: u16, first: usize) -> Run {
+        let end = self.starts.first_from(start + 1);
+        Run {
+            start,
+            end,
+            period: (self.marks.after(start).trailing_ones() as u16).min(end - start),
+            first,
+        }
+    }
+
+    /// The run behind one that is not the last.
+    #[inline]
+    pub(super) fn next(&self, run: Run) -> Run {
+        let first = if self.is_spread() {
+            usize::from(run.end)
+        } else {
+            run.lanes().end
+        };
+        self.with(run.end, first)
+    }
+
+    /// The run before one.
+    #[inline]
+    pub(super) fn previous(&self, run: Run) -> Option<Run> {
+        let last = run.start.checked_sub(1)?;
+        let before = self.with(self.starts.last_until(last), 0);
+        let first = if self.is_spread() {
+            usize::from(before.start)
+        } else {
+            run.first - usize::from(before.period)
+        };
+        Some(Run { first, ..before })
+    }
+
+    /// A run is a single word. How many runs like that end with it, and how many begin with it, as far as anybody cares: itself included.
+    pub(super) fn singles(&self, run: Run) -> (u16, u16) {
+        let most = 2 * LONGEST_PERIOD as u16;
+        let before = self.starts.before(run.start).leading_ones() as u16;
+        let after = self.starts.after(run.start).trailing_ones() as u16;
+        // The last of them has a beginning behind it, or it is none.
+        let is_last = run.start + after >= WORDS;
+        let after = if is_last { after } else { after - 1 };
+        (before.min(most), after.min(most))
+    }
+
+    /// Has each lane the place of a word?
+    fn is_spread(&self) -> bool {
+        self.lanes.len() == PAGE_WORDS
+    }
+
+    /// A lane by its place.
+    #[inline]
+    pub(super) fn at(&self, place: usize) -> Lane {
+        self.lanes[place]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn at_mut(&mut self, place: usize) -> &mut Lane {
+        &mut self.lanes[place]
+    }
+
+    /// Puts other runs in the place of those from `start` to `end`, exclusive, with these lanes.
+    pub(super) fn replace(&mut self, start: u16, end: u16, pieces: &[Piece], lanes: &[Lane]) {
+        let mut run = self.run(start);
+        let (first, mut gone, mut runs) = (run.first, run.period, 1);
+        while run.end < end {
+            run = self.with(run.end, 0);
+            gone += run.period;
+            runs += 1;
+        }
+        self.starts.clear(start, end);
+        self.marks.clear(start, end);
+        self.runs = self.runs - runs + pieces.len() as u16;
+        self.count = self.count - gone + lanes.len() as u16;
+        if !self.is_spread() {
+            let old = first..first + usize::from(gone);
+            put(&mut self.lanes, old, lanes);
+        }
+        let (mut run, mut lane) = (start, 0);
+        for &(end, period) in pieces {
+            self.starts.set(run);
+            for place in run..run + period {
+                self.marks.set(place);
+                if self.is_spread() {
+                    self.lanes[usize::from(place)] = lanes[lane];
+                }
+                lane += 1;
+            }
+            run = end;
+        }
+        self.recount(usize::from(start / 64));
+        if self.lanes.len() > FEW && !self.is_spread() {
+            self.spread();
+        }
+    }
+
+    /// The first word of a run that has more words than its period belongs to the run before it from now on.
+    pub(super) fn give_first(&mut self, run: Run) {
+        self.shift(run, run.start + 1);
+    }
+
+    /// The last word of the run before, which has more words than its period, belongs to this one from now on.
+    pub(super) fn take_last(&mut self, run: Run) {
+        self.shift(run, run.start - 1);
+    }
+
+    fn shift(&mut self, run: Run, to: u16) {
+        self.starts.clear(run.start, run.start + 1);
+        self.starts.set(to);
+        self.marks.clear(run.start, run.start + run.period);
+        for place in to..to + run.period {
+            self.marks.set(place);
+        }
+        if self.is_spread() {
+            self.lanes.copy_within(run.lanes(), usize::from(to));
+        }
+        self.recount(usize::from(run.start.min(to) / 64));
+    }
+
+    /// Marks have changed, none of them before word `from` of the set.
+    fn recount(&mut self, from: usize) {
+        if self.is_spread() {
+            return;
+        }
+        let mut before = self.before[from];
+        for at in from..self.before.len() {
+            self.before[at] = before;
+            before += self.marks.0[at].count_ones() as u16;
+        }
+    }
+
+    /// Gives each lane the place of a word.
+    #[cold]
+    fn spread(&mut self) {
+        let mut few = core::mem::take(&mut self.lanes).into_iter();
+        let mut all = Vec::with_capacity(PAGE_WORDS);
+        for word in 0..WORDS {
+            let lane = self.marks.has(word).then(|| few.next()).flatten();
+            all.push(lane.unwrap_or([Cell::EMPTY; 2]));
+        }
+        self.lanes = all;
+    }
+
+    /// The places of all lanes.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> + use<> {
+        let (spread, marks, len) = (self.is_spread(), self.marks, self.lanes.len());
+        (0..len).filter(move |&place| !spread || marks.has(place as u16))
+    }
+}
+
+/// Puts `new` in the place of some others.
+fn put(all: &mut Vec<Lane>, old: core::ops::Range<usize>, new: &[Lane]) {
+    let (len, end) = (all.len(), old.start + new.len());
+    if new.len() > old.len() {
+        let more = new.len() - old.len();
+        if len + more > all.capacity() {
+            all.reserve_exact((len + more).next_power_of_two() - len);
+        }
+        all.resize(len + more, [Cell::EMPTY; 2]);
+    }
+    all.copy_within(old.end..len, end);
+    all.truncate(len + new.len() - old.len());
+    all[old.start..end].copy_from_slice(new);
+}
