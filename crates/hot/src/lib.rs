@@ -1,7 +1,7 @@
 //! The quick path of a check, inlined into the program: was this access already made by this thread in this
 //! epoch (FastTrack's `ReadSameEpoch` and `WriteSameEpoch`)? Then there is nothing to do, and nothing is written.
 //! Anything else is the runtime's `_slow` twin, which begins with the same question to the thread's own table of states
-//! ([`engine::shadow::Settled`]); the test of a range asks it here.
+//! ([`engine::shadow::Settled`]); the tests of several words and of a range ask it here.
 //!
 //! ```text
 //!   page = address >> 12                     the thread's own cache of shadow pages
@@ -16,6 +16,7 @@
 #![no_std]
 #![cfg_attr(not(footrace_image), allow(dead_code, reason = "used as bitcode only"))]
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 use abi::hot::{Block, CACHE, PAGE_SHIFT, is_repeated, place};
@@ -65,18 +66,33 @@ fn are_redundant(block: &Block, address: usize, words: usize, asked: Asked) -> b
         return false;
     }
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
-    let mut word = first;
-    loop {
-        let cells = (cells as *const Location).wrapping_add(word);
-        // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
-        if !unsafe { &*cells }.gives(epoch, asked) {
+    // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
+    let location = |word: usize| unsafe { &*(cells as *const Location).wrapping_add(word) };
+    let rest = first + 1..first + words;
+    if location(first).gives(epoch, asked) {
+        return all(rest, |word| location(word).gives(epoch, asked));
+    }
+    let settled: *const Entries = block.settled.load(Ordering::Relaxed).cast();
+    // SAFETY: where a page is known, the runtime has put a table.
+    let settled = unsafe { &*settled };
+    // Fields that others read too are read by them together, and so are in one state.
+    match location(first).settled(settled, epoch, asked) {
+        Some(state) => all(rest, |word| location(word).is_in(state)),
+        None => false,
+    }
+}
+
+/// Is it so for all words? A loop that is unrolled.
+#[inline(always)]
+fn all(words: Range<usize>, is: impl Fn(usize) -> bool) -> bool {
+    let mut word = words.start;
+    while word < words.end {
+        if !is(word) {
             return false;
         }
         word += 1;
-        if word == first + words {
-            return true;
-        }
     }
+    true
 }
 
 #[inline(always)]

@@ -285,8 +285,20 @@ impl Location {
     /// As [`Location::is_redundant`], for states outside: what the thread itself knows of them.
     #[inline(always)]
     pub fn is_settled(&self, settled: &Entries, epoch: Epoch, asked: Asked) -> bool {
+        self.settled(settled, epoch, asked).is_some()
+    }
+
+    /// The same, and in which state.
+    #[inline(always)]
+    pub fn settled(&self, settled: &Entries, epoch: Epoch, asked: Asked) -> Option<Cell> {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
-        known(settled, first).gives(epoch, asked)
+        known(settled, first).gives(epoch, asked).then_some(first)
+    }
+
+    /// Is it in a state that another one is [settled](Location::settled) in, and so settled itself?
+    #[inline(always)]
+    pub fn is_in(&self, state: Cell) -> bool {
+        self.cells[0].load(Ordering::Relaxed) == state.0
     }
 
     /// What is asked of a word by who looks at several: is the access redundant, by the location itself or by what the thread knows?

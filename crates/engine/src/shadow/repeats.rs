@@ -71,9 +71,12 @@ impl Range {
             && (self.step == 1 || (other.first - self.first).is_multiple_of(self.step))
     }
 
-    /// Loops over what is left of something end at the same place, and those that look at neighbours near by.
+    /// Loops over what is left of something end at the same place, and those that look at neighbours near by. Fields of the same objects end near by
+    /// too, but never meet.
     fn place(self) -> usize {
-        ((self.last >> 9).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % KEPT
+        let field = self.last % self.step / self.elem;
+        let which = (self.last >> 9).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        (which + field) as usize % KEPT
     }
 
     /// What of these is before `other`, and what behind it, if that has elements of these in the middle and is of the same kind.
