@@ -16,7 +16,6 @@
 #![no_std]
 #![cfg_attr(not(footrace_image), allow(dead_code, reason = "used as bitcode only"))]
 
-use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 use abi::hot::{Block, CACHE, PAGE_SHIFT, is_repeated, place};
@@ -68,31 +67,36 @@ fn are_redundant(block: &Block, address: usize, words: usize, asked: Asked) -> b
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
     // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
     let location = |word: usize| unsafe { &*(cells as *const Location).wrapping_add(word) };
-    let rest = first + 1..first + words;
+    let end = first + words;
+    let mut word = first;
     if location(first).gives(epoch, asked) {
-        return all(rest, |word| location(word).gives(epoch, asked));
+        loop {
+            word += 1;
+            if word == end {
+                return true;
+            }
+            if !location(word).gives(epoch, asked) {
+                return false;
+            }
+        }
     }
     let settled: *const Entries = block.settled.load(Ordering::Relaxed).cast();
     // SAFETY: where a page is known, the runtime has put a table.
     let settled = unsafe { &*settled };
-    // Fields that others read too are read by them together, and so are in one state.
-    match location(first).settled(settled, epoch, asked) {
-        Some(state) => all(rest, |word| location(word).is_in(state)),
-        None => false,
-    }
-}
-
-/// Is it so for all words? A loop that is unrolled.
-#[inline(always)]
-fn all(words: Range<usize>, is: impl Fn(usize) -> bool) -> bool {
-    let mut word = words.start;
-    while word < words.end {
-        if !is(word) {
-            return false;
+    // Fields that others read too are read by them together, and so most are in one state.
+    let mut known = None;
+    loop {
+        if !known.is_some_and(|state| location(word).is_in(state)) {
+            known = location(word).settled(settled, epoch, asked);
+            if known.is_none() {
+                return false;
+            }
         }
         word += 1;
+        if word == end {
+            return true;
+        }
     }
-    true
 }
 
 #[inline(always)]

@@ -154,7 +154,7 @@ impl Runs {
         }
         if let Some((from, to, alike)) = changed {
             if alike {
-                self.join(depot, from, to);
+                self.join(depot, (from, to), (sweep.first, sweep.last));
             }
             swept.changed = true;
         }
@@ -258,7 +258,8 @@ impl Runs {
         self.cut(depot, self.list.find(word), word + 1);
         let lane = self.list.find(word).lane(word);
         discard(depot, core::mem::replace(self.list.at_mut(lane), new));
-        self.join(depot, self.list.run(run.start), run.end);
+        let from = self.list.run(run.start);
+        self.join(depot, (from, run.end), (word, word));
         swept.grown = i32::from(self.list.runs()) - i32::from(before);
         swept
     }
@@ -359,15 +360,18 @@ impl Runs {
         self.list.replace(run.start, run.end, pieces, lanes);
     }
 
-    /// Joins each of the runs from `from` to the one that begins at `to` with the one before it if they are the same; shortens periods.
-    fn join(&mut self, depot: &Depot, from: Run, to: u16) {
+    /// Joins each of the runs from `from` to the one that begins at `to` with the one before it if they are the same; shortens periods. The words from
+    /// `first` to `last` were touched: if single words repeat themselves now, then some of these do.
+    fn join(&mut self, depot: &Depot, (from, to): (Run, u16), (first, last): (u16, u16)) {
         let mut run = from;
         let mut before = self.list.previous(run);
         loop {
             if run.period > 1 && self.shorten(depot, run) {
                 run = self.list.run(run.start);
             }
-            if let Some((first, last)) = self.find_period(run) {
+            if (first..=last).contains(&run.start)
+                && let Some((first, last)) = self.find_period(run)
+            {
                 self.alternate(depot, first, last);
                 run = self.list.run(first);
                 before = self.list.previous(run);
