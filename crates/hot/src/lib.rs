@@ -1,7 +1,7 @@
 //! The quick path of a check, inlined into the program: was this access already made by this thread in this
 //! epoch (FastTrack's `ReadSameEpoch` and `WriteSameEpoch`)? Then there is nothing to do, and nothing is written.
 //! Anything else is the runtime's `_slow` twin, which begins with the same question to the thread's own table of states
-//! ([`engine::shadow::Settled`]); the tests of several words and of a range ask it here.
+//! ([`engine::shadow::Settled`]); the tests of reads, of several words and of a range ask it here.
 //!
 //! ```text
 //!   page = address >> 12                     the thread's own cache of shadow pages
@@ -36,9 +36,10 @@ fn block() -> &'static Block {
     unsafe { &*__footrace_own() }
 }
 
-/// Is the access that asks this of the word at `address` known to be redundant?
+/// Is an access of `size` bytes at `address`, in one word, known to be redundant?
 #[inline(always)]
-fn is_redundant(block: &Block, address: usize, asked: Asked) -> bool {
+fn is_redundant(block: &Block, address: usize, size: u32, kind: AccessKind) -> bool {
+    let asked = Asked::within(kind, address, size);
     let page = address >> PAGE_SHIFT;
     let entry = &block.cache[page % CACHE];
     // Both loads before the branch: so the code generator folds the thread pointer into them.
@@ -51,7 +52,16 @@ fn is_redundant(block: &Block, address: usize, asked: Asked) -> bool {
     // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
     let location = unsafe { &*cells };
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
-    location.gives(epoch, asked)
+    if location.gives(epoch, asked) {
+        return true;
+    }
+    if kind == AccessKind::Write {
+        return false;
+    }
+    // What many threads read is in a state outside, each time that it is read.
+    let settled: *const Entries = block.settled.load(Ordering::Relaxed).cast();
+    // SAFETY: where a page is known, the runtime has put a table.
+    location.is_settled(unsafe { &*settled }, epoch, asked)
 }
 
 /// The same for `words` words, whole ones: one look for the page. If they are in two pages, no.
@@ -112,7 +122,7 @@ fn check(address: *const u8, kind: AccessKind, size: u32) -> bool {
         let asked = Asked::new(kind, 0xFF);
         return are_redundant(block, address, size as usize / 8, asked);
     }
-    is_redundant(block, address, Asked::within(kind, address, size))
+    is_redundant(block, address, size, kind)
 }
 
 /// The same for `bytes` bytes at `address`, if they are in one page; else false.

@@ -14,8 +14,8 @@
 ; EXPECT call void @__footrace_read_range(ptr
 ; EXPECT call void @__footrace_read16(ptr
 ; EXPECT panic:
-; EXPECT call void @__footrace_read_range(ptr %slice
 ; EXPECT call void @__footrace_read_range(ptr
+; EXPECT call void @__footrace_read_range(ptr %slice
 ; EXPECT call void @__footrace_read8(ptr
 ; EXPECT call void @abort
 ; EXPECT define i64 @written
