@@ -441,7 +441,7 @@ impl<R: Rule> Shadow<R> {
     }
 
     /// The same, easy or not, for the site itself.
-    #[inline]
+    #[inline(always)]
     pub fn access_at(
         &self,
         order: &HappensBefore,
