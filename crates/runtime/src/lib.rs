@@ -27,6 +27,7 @@ mod atomic;
 mod cancel;
 mod detectors;
 mod entry;
+mod frames;
 mod heap;
 mod intercept;
 mod lock;

@@ -176,6 +176,11 @@ interceptors! {
         }
         real(start, bytes)
     }
+    fn dlclose(library: Pointer) -> c_int = |real, pc| {
+        let result = real(library);
+        crate::frames::forget();
+        result
+    }
     fn mremap(start: Pointer, old: usize, new: usize, flags: c_int, wanted: Pointer) -> Pointer = |real, pc| {
         remaps((start, old, new), flags, wanted as usize, pc, &|flags| {
             real(start, old, new, flags, wanted)

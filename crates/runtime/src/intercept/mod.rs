@@ -30,6 +30,7 @@ pub(crate) fn resolve() {
     strings::resolve();
     exit::resolve();
     crate::signal::resolve();
+    crate::frames::resolve();
 }
 
 /// The lock was taken.
