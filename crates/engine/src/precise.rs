@@ -404,6 +404,31 @@ impl<R: Rule> Shadow<R> {
         touched.overwritten
     }
 
+    /// The same where what is remembered is in a block of the location's own, see [`Location::touch_in_block`]. None if nothing was done. If there are races, who says so has to
+    /// [`tell`](Shadow::tell) next.
+    #[inline(never)]
+    pub fn access_in_block(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        location: &Location,
+        kind: AccessKind,
+        mask: u8,
+        number: u32,
+    ) -> Option<Raced> {
+        let cell = Cell::new(thread.clock.stamp_again(), kind, mask, number);
+        let rule = location.touch_in_block::<R>(
+            self.depot(),
+            &mut thread.clock,
+            order.slots(),
+            &mut thread.memo,
+            cell,
+            &mut thread.found,
+        )?;
+        thread.counts.add(rule);
+        Some(Raced(!thread.found.is_empty()))
+    }
+
     /// As [`Shadow::access_inline`], easy or not. If there are races, who says so has to [`tell`](Shadow::tell) next.
     #[inline(never)]
     pub fn access_numbered(

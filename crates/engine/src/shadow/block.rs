@@ -19,10 +19,10 @@
 use alloc::vec::Vec;
 
 use super::cell::Cell;
-use super::location::{Conflict, conflict, merge, step};
+use super::location::{Conflict, conflict, merge, step, step_own};
 use super::rule::Rule;
 use super::stats::RuleName;
-use crate::clock::{Slots, ThreadClock};
+use crate::clock::{Slot, Slots, ThreadClock};
 use crate::lock::{AtomicU64, Ordering};
 
 /// How many accesses fit.
@@ -118,6 +118,90 @@ impl Block {
         room: usize,
         out: &mut Vec<Conflict>,
     ) -> (RuleName, Left) {
+        if record && self.is_of(access.slot()) {
+            return self.touch_own::<R>(me, slots, access, room);
+        }
+        self.touch_any::<R>(me, slots, access, record, room, out)
+    }
+
+    /// Are all plain accesses by this slot?
+    #[inline(always)]
+    fn is_of(&self, slot: Slot) -> bool {
+        self.iter().all(|old| old.slot() == slot)
+    }
+
+    /// The same for a word that nobody else has accessed: all is ordered, and nothing races.
+    #[inline(always)]
+    fn touch_own<R: Rule>(
+        &self,
+        me: &mut ThreadClock,
+        slots: &Slots,
+        access: Cell,
+        room: usize,
+    ) -> (RuleName, Left) {
+        let mut new = access;
+        let mut count = 0;
+        let mut kept = 0;
+        let mut same = None;
+        while count < ROOM {
+            let old = self.get(count);
+            if old.is_empty() {
+                break;
+            }
+            count += 1;
+            let left = step_own::<R>(old, &mut new);
+            if left.is_empty() {
+                continue;
+            }
+            if left.same_but_site(access) {
+                same = Some(kept);
+            }
+            self.set(kept, left);
+            kept += 1;
+        }
+        let rule = rule(access, new, 0, false);
+        self.record(me, slots, new, same, (kept, count), room)
+            .map_or_else(|| (rule, Left::More(new)), |left| (rule, left))
+    }
+
+    /// Adds what is `new` to the `kept` accesses, of `count` that were there before: to the one that is the `same` but for site and bytes, if there is one and the
+    /// two can be one. None if there is no room.
+    #[inline(always)]
+    fn record(
+        &self,
+        me: &mut ThreadClock,
+        slots: &Slots,
+        new: Cell,
+        same: Option<usize>,
+        (mut kept, count): (usize, usize),
+        room: usize,
+    ) -> Option<Left> {
+        if !new.is_empty() {
+            let merged = same.and_then(|at| Some((at, merge(self.get(at), new, me, slots)?)));
+            if let Some((at, merged)) = merged {
+                self.set(at, merged);
+            } else if kept < room {
+                self.set(kept, new);
+                kept += 1;
+            } else {
+                return None;
+            }
+        }
+        (kept..count).for_each(|at| self.set(at, Cell::EMPTY));
+        Some(self.left(kept))
+    }
+
+    /// The same for any word.
+    #[inline(never)]
+    fn touch_any<R: Rule>(
+        &self,
+        me: &mut ThreadClock,
+        slots: &Slots,
+        access: Cell,
+        record: bool,
+        room: usize,
+        out: &mut Vec<Conflict>,
+    ) -> (RuleName, Left) {
         // Other readers matter to no read; forgetting them is a matter of room.
         let known = !access.is_write()
             && !access.time().0.is_multiple_of(TURN)
@@ -154,19 +238,9 @@ impl Block {
             kept += 1;
         }
         let rule = rule(access, new, readers, known);
-        if record && !new.is_empty() {
-            let merged = same.and_then(|at| Some((at, merge(self.get(at), new, me, slots)?)));
-            if let Some((at, merged)) = merged {
-                self.set(at, merged);
-            } else if kept < room {
-                self.set(kept, new);
-                kept += 1;
-            } else {
-                return (rule, Left::More(new));
-            }
-        }
-        (kept..count).for_each(|at| self.set(at, Cell::EMPTY));
-        (rule, self.left(kept))
+        let new = if record { new } else { Cell::EMPTY };
+        self.record(me, slots, new, same, (kept, count), room)
+            .map_or_else(|| (rule, Left::More(new)), |left| (rule, left))
     }
 }
 

@@ -30,7 +30,8 @@ use super::depot::Depot;
 use super::extended::Extended;
 use super::memo::Memo;
 use super::outside::{
-    clear_outside, discard, disown, load, outside, shareable, store, touch_mixed, touch_outside,
+    clear_outside, discard, disown, load, outside, shareable, store, touch_block, touch_mixed,
+    touch_outside,
 };
 use super::pages::Blank;
 #[cfg(not(loom))]
@@ -280,6 +281,38 @@ impl Location {
                 None
             }
         }
+    }
+
+    /// As [`Location::touch`] for the plain access `cell`, which is recorded, if what the location remembers is in a block and nobody holds it. Otherwise nothing is done.
+    #[inline(always)]
+    pub(crate) fn touch_in_block<R: Rule>(
+        &self,
+        depot: &Depot,
+        me: &mut ThreadClock,
+        slots: &Slots,
+        memo: &mut Memo,
+        cell: Cell,
+        out: &mut Vec<Conflict>,
+    ) -> Option<RuleName> {
+        let first = Cell(self.cells[0].load(Ordering::Relaxed));
+        let block = first.as_block()?;
+        self.cells[0]
+            .compare_exchange(
+                first.0,
+                Cell::LOCKED.0,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            )
+            .ok()?;
+        let old = [first, Cell(self.cells[1].load(Ordering::Relaxed))];
+        let touch = Touch {
+            cell,
+            atomic: false,
+            record: true,
+        };
+        let (new, touched) = touch_block::<R>(old, block, depot, me, slots, memo, touch, out);
+        self.unlock(new);
+        Some(touched.rule)
     }
 
     /// As [`Location::is_redundant`], for states outside: what the thread itself knows of them.
@@ -598,6 +631,22 @@ pub(super) fn merge(old: Cell, new: Cell, me: &mut ThreadClock, slots: &Slots) -
     );
     let number = me.compose(slots, old.site(), new.site(), new.mask())?;
     Some(old.with(new.mask()).named(number))
+}
+
+/// As [`step`], for an access by the same slot.
+#[inline(always)]
+pub(super) fn step_own<R: Rule>(old: Cell, new: &mut Cell) -> Cell {
+    let shared = old.mask() & new.mask();
+    if shared == 0 {
+        old
+    } else if old.same_epoch(*new) && R::subsumes(old, *new) {
+        *new = new.without(shared);
+        old
+    } else if R::supersedes(old, *new, true) {
+        old.without(shared)
+    } else {
+        old
+    }
 }
 
 /// Holds `new` against one remembered plain access. Returns what is left of `old`; what of `new` needs no record is

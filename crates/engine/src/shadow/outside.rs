@@ -107,7 +107,7 @@ pub(super) fn touch_outside<R: Rule>(
     clippy::too_many_arguments,
     reason = "a step takes what the thread, its slot and the depot know; a struct for it would be built at each"
 )]
-fn touch_block<R: Rule>(
+pub(super) fn touch_block<R: Rule>(
     old: [Cell; 2],
     owned: Owned,
     depot: &Depot,
