@@ -6,7 +6,7 @@
 //!  40  settled                    the thread's table of states that have its accesses
 //!  48  sites                      the thread's table of numbers of sites
 //!  64  epoch, stretch, idle        of the thread's clock
-//!  84  slot, locks, counts, pages  for accesses that the stubs record themselves
+//!  84  slot, locks, counts, pages, used  for accesses that the stubs record themselves
 //! 128  cache[1024]                 page number and shadow of 1024 pages, 16 bytes each
 //!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
 //!      ordered[64]                 what others did in the thread's past
@@ -15,7 +15,7 @@
 //! The thread itself writes, in the runtime; its inlined checks read. Zero when the thread starts, which
 //! no address matches but those of page 0.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Pages in the cache.
 pub const CACHE: usize = 1024;
@@ -121,7 +121,9 @@ pub struct Block {
     pub counts: AtomicPtr<AtomicU64>,
     /// The table of the pages that have a location for each word, for detectors that have one (`engine::shadow::Pages`), or null.
     pub pages: AtomicPtr<()>,
-    reserved: [u64; 2],
+    /// Where to say that something was recorded in the epoch (`engine::clock::ThreadClock::used`); if `slot` is not 0.
+    pub used: AtomicPtr<AtomicBool>,
+    reserved: u64,
     /// Pages touched lately, by page number.
     pub cache: [Entry; CACHE],
     /// Atomic objects by [`place`].

@@ -386,12 +386,12 @@ impl State {
         }
     }
 
-    /// The slot that they record accesses for, if they may.
+    /// The clock of a thread with such a detector.
     #[inline]
-    pub fn recorded_in(&self) -> Option<Slot> {
+    pub fn recorded_by_stubs(&self) -> Option<&ThreadClock> {
         match self {
-            State::FastTrack(thread) => thread.clock.recorded_in(),
-            State::SlimState(thread) => thread.recorded_in(),
+            State::FastTrack(thread) => Some(&thread.clock),
+            State::SlimState(thread) => Some(thread.now()),
             _ => None,
         }
     }

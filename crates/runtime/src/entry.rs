@@ -11,7 +11,6 @@ use engine::shadow::{Location, ordered};
 
 use crate::analysis::{Analysis, State};
 use crate::outlined::outlined;
-use crate::site::slot_in_block;
 use crate::streams::{foreseen, not_foreseen};
 use crate::stub::{range_stub, word_stub};
 use crate::thread::{self, Runtime, Thread};
@@ -79,13 +78,17 @@ fn quick_word(
     if let Analysis::FastTrack(_) | Analysis::SlimState(_) = runtime.analysis {
         // The next such access is one that the stub makes itself.
         ordered::note(&own.ordered, &precise.clock, location);
-        own.slot.store(slot_in_block(slot), Ordering::Relaxed);
     }
     if shadow.access_inline(order, precise, location, kind, mask, number) {
         return true;
     }
-    let what = (kind, addr, mask);
-    if shadow.access_numbered(order, precise, location, what, number) == Raced(true) {
+    let raced = shadow
+        .access_in_block(order, precise, location, kind, mask, number)
+        .unwrap_or_else(|| {
+            let what = (kind, addr, mask);
+            shadow.access_numbered(order, precise, location, what, number)
+        });
+    if raced == Raced(true) {
         tell(thread, runtime, (kind, addr, size), pc);
     }
     true

@@ -153,11 +153,6 @@ pub fn with_lock(rest: LockSetId, mut lock: HeldLock) -> LockSetId {
     LockSetId(SETS.number(hash, SetNode { rest, lock }))
 }
 
-/// The set without the lock that was added last.
-pub fn without_last(set: LockSetId) -> LockSetId {
-    SETS.get(set.0).map_or(LockSetId(0), |node| node.rest)
-}
-
 fn place_site(place: Place) -> Site {
     let hash = mix(u64::from(place.stack.0) + 1, u64::from(place.locks.0) + 1);
     Site(PLACES.number(hash, place))

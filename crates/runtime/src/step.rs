@@ -7,7 +7,7 @@
 //! ```
 //!
 //! **Contract.** A stub makes the step that [`engine::shadow::Location::touch`] would make, and counts its rule, or it does nothing and the runtime is
-//! called. It does nothing if the site has no number yet, if nothing was recorded in the epoch yet ([`abi::hot::Block::slot`]), if an access is not noted as
+//! called. It does nothing if the site has no number yet, if the thread records nothing now ([`abi::hot::Block::slot`]), if an access is not noted as
 //! ordered, if bytes of the access are recorded already, and if sites have to be put together.
 //!
 //! SlimState's stubs do nothing either if some byte of the access is not in the location yet: it may be one of a part of an array that is
@@ -211,7 +211,7 @@ macro_rules! take_step {
         ), "{read_exclusive}", "{write_exclusive}")
     };
     ($kind:ident $size:literal) => {
-        "/* {pending} {mix} {locks} {key_shift} {sites_mask} {sites} {slot} {known_slot} {number} {site_shift} {counts} {write_bit} \
+        "/* {pending} {mix} {locks} {key_shift} {sites_mask} {sites} {slot} {known_slot} {number} {site_shift} {counts} {used} {idle} {write_bit} \
          {ordered} {ordered_shift} {ordered_mask} {slot_shift} {read_exclusive} {write_exclusive} */\n"
     };
     (@read $bytes:literal) => {
@@ -326,6 +326,10 @@ macro_rules! take_step {
             "28:\n",
             "lock cmpxchg16b xmmword ptr [rsi]\n",
             "jne 29f\n",
+            // It is not published yet.
+            "mov dword ptr fs:[r11 + {idle}], 0\n",
+            "mov rbx, qword ptr fs:[r11 + {used}]\n",
+            "mov byte ptr [rbx], 1\n",
             "mov rbx, qword ptr fs:[r11 + {counts}]\n",
             "inc qword ptr [rbx + ", $rule, "] /* ", $other, " */\n",
             ".cfi_remember_state\n",
@@ -541,8 +545,12 @@ mod tests {
             let [first, _] = &mut twins.threads;
             let me = &mut first[0];
             own.epoch.store(me.clock.epoch().bits(), Ordering::Relaxed);
-            let slot = me.clock.recorded_in().map_or(0, slot_in_block);
+            let slot = me.clock.numbering().map_or(0, slot_in_block);
             own.slot.store(slot, Ordering::Relaxed);
+            let used = core::ptr::from_ref(me.clock.used()).cast_mut();
+            own.used.store(used, Ordering::Relaxed);
+            own.idle.store(1, Ordering::Relaxed);
+            ordered::note_own(&own.ordered, &me.clock);
             own.locks
                 .store(locks_in_key(locks) ^ MIX[1], Ordering::Relaxed);
             if random(16) == 0 {
@@ -573,6 +581,8 @@ mod tests {
                     me.counts.add(RuleName::same_epoch(kind));
                 } else {
                     taken[kind as usize][size as usize] += 1;
+                    assert!(me.clock.used().load(Ordering::Relaxed));
+                    assert_eq!(own.idle.load(Ordering::Relaxed), 0);
                 }
                 assert_eq!(races, 0, "round {round}: {access:?} {before:?}");
                 let bytes = before.iter().fold(0, |all, (cell, _)| all | cell.mask());
@@ -611,6 +621,7 @@ mod tests {
         }
         own.streams.store(core::ptr::null_mut(), Ordering::Relaxed);
         own.slot.store(0, Ordering::Relaxed);
+        own.used.store(core::ptr::null_mut(), Ordering::Relaxed);
         own.pages.store(core::ptr::null_mut(), Ordering::Relaxed);
         let nothing = core::ptr::from_ref(&engine::shadow::NOTHING).cast_mut();
         own.settled.store(nothing.cast(), Ordering::Relaxed);

@@ -344,6 +344,8 @@ macro_rules! stub {
             site_shift = const engine::shadow::Cell::SITE_SHIFT,
             write_bit = const engine::shadow::Cell::SITE_SHIFT - 1,
             counts = const core::mem::offset_of!(abi::hot::Block, counts),
+            used = const core::mem::offset_of!(abi::hot::Block, used),
+            idle = const core::mem::offset_of!(abi::hot::Block, idle),
             ordered = const core::mem::offset_of!(abi::hot::Block, ordered),
             ordered_shift = const engine::shadow::ordered::ORDERED_SHIFT,
             ordered_mask = const engine::shadow::ordered::ORDERED - 1,

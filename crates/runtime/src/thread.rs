@@ -42,8 +42,8 @@ const SET_CACHE: usize = 16;
 /// The locks that a thread holds.
 #[derive(Debug, Default)]
 struct Held {
-    /// Outermost first; a lock taken twice is in here twice.
-    locks: Vec<HeldLock>,
+    /// Outermost first, each with the set of those before it; a lock taken twice is in here twice.
+    locks: Vec<(HeldLock, LockSetId)>,
     set: LockSetId,
     /// Sets met last, by what they are made of.
     cache: [Option<(LockSetId, HeldLock, LockSetId)>; SET_CACHE],
@@ -51,7 +51,7 @@ struct Held {
 
 impl Held {
     fn push(&mut self, lock: HeldLock) {
-        self.locks.push(lock);
+        self.locks.push((lock, self.set));
         let slot = (lock.address >> 4 ^ u64::from(lock.stack.0)) as usize % SET_CACHE;
         if let Some((rest, known, set)) = self.cache[slot]
             && (rest, known) == (self.set, lock)
@@ -65,18 +65,18 @@ impl Held {
     }
 
     fn remove(&mut self, address: u64) {
-        let Some(at) = self.locks.iter().rposition(|lock| lock.address == address) else {
+        let is_it = |(lock, _): &(HeldLock, _)| lock.address == address;
+        let Some(at) = self.locks.iter().rposition(is_it) else {
             return;
         };
+        self.set = self.locks[at].1;
         if at + 1 == self.locks.len() {
             self.locks.pop();
-            self.set = site::without_last(self.set);
-        } else {
-            self.locks.remove(at);
-            self.set = LockSetId(0);
-            for lock in core::mem::take(&mut self.locks) {
-                self.push(lock);
-            }
+            return;
+        }
+        let later = self.locks.split_off(at);
+        for (lock, _) in later.into_iter().skip(1) {
+            self.push(lock);
         }
     }
 }
@@ -145,6 +145,9 @@ impl Thread {
         ordered::clear(&own.ordered);
         let pages = runtime().map_or(core::ptr::null(), |runtime| runtime.analysis.pages());
         own.pages.store(pages.cast_mut(), Ordering::Relaxed);
+        let used = thread.and_then(|thread| thread.state.recorded_by_stubs());
+        let used = used.map_or(core::ptr::null(), |clock| core::ptr::from_ref(clock.used()));
+        own.used.store(used.cast_mut(), Ordering::Relaxed);
         own.slot.store(0, Ordering::Relaxed);
     }
 
@@ -152,9 +155,13 @@ impl Thread {
     #[inline]
     pub fn show(&self, own: &tls::Block) {
         self.state.show(own);
-        let slot = match self.ignore {
-            [0, 0] => self.state.recorded_in().map_or(0, site::slot_in_block),
-            _ => 0,
+        let clock = self.state.recorded_by_stubs();
+        let slot = match clock.filter(|_| self.ignore == [0, 0]) {
+            Some(clock) => {
+                ordered::note_own(&own.ordered, clock);
+                clock.numbering().map_or(0, site::slot_in_block)
+            }
+            None => 0,
         };
         own.slot.store(slot, Ordering::Relaxed);
         let locks = site::locks_in_key(self.held.set) ^ MIX[1];
@@ -179,21 +186,21 @@ impl Thread {
 
     /// The locks that the thread holds alone.
     pub fn held_alone(&self) -> Vec<SyncId> {
-        let alone = self.held.locks.iter().filter(|lock| !lock.shared);
-        alone.map(|lock| SyncId(lock.address)).collect()
+        let alone = self.held().filter(|(_, shared)| !shared);
+        alone.map(|(lock, _)| lock).collect()
     }
 
     /// The locks that the thread holds, outermost first, and whether with other readers.
     pub fn held(&self) -> impl Iterator<Item = (SyncId, bool)> {
         let held = self.held.locks.iter();
-        held.map(|lock| (SyncId(lock.address), lock.shared))
+        held.map(|(lock, _)| (SyncId(lock.address), lock.shared))
     }
 
     /// Does the thread hold the lock together with other readers?
     pub fn holds_shared(&self, lock: SyncId) -> bool {
         let mut held = self.held.locks.iter().rev();
-        held.find(|held| held.address == lock.0)
-            .is_some_and(|held| held.shared)
+        held.find(|(held, _)| held.address == lock.0)
+            .is_some_and(|(held, _)| held.shared)
     }
 
     /// The thread no longer holds the lock.

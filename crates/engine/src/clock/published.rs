@@ -270,7 +270,8 @@ impl Published {
     }
 
     /// Was nothing released yet?
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.stamp.is_none() && self.clock.shares(&Clock::new())
+        self.stamp.is_none() && self.clock.is_empty()
     }
 }

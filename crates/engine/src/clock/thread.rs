@@ -1,6 +1,8 @@
 //! What a thread knows and where it is.
 
 use alloc::boxed::Box;
+// Not loom's: nobody but the thread itself looks at it.
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use event::{Addr, Site, Tid};
 
@@ -27,8 +29,8 @@ pub struct ThreadClock {
     time: Time,
     /// The current epoch as the shadow writes it. A function of `slot`, `time`, `recording` and `ended`, kept for speed.
     epoch: Epoch,
-    /// Was anything recorded in the shadow at the current epoch?
-    used: bool,
+    /// Was anything recorded in the shadow at the current epoch? Stubs say so, too (`runtime::step`).
+    used: AtomicBool,
     /// Does the thread know more than it last published?
     learned: bool,
     /// Are its accesses recorded? Only Pacer ever says no.
@@ -66,7 +68,7 @@ impl ThreadClock {
             slot,
             time,
             epoch: Epoch::new(slot, time.next()),
-            used: false,
+            used: AtomicBool::new(false),
             learned: true,
             recording: true,
             ended: false,
@@ -149,7 +151,7 @@ impl ThreadClock {
             Some(index) => index,
             None => self.name_site(slots, site),
         };
-        self.used = true;
+        self.set_used(true);
         (self.epoch, index)
     }
 
@@ -166,10 +168,20 @@ impl ThreadClock {
         self.numbering().and_then(|_| self.sites.recent(site))
     }
 
-    /// As [`ThreadClock::numbering`] if something was recorded in the current epoch already: whoever records more need not tell.
+    /// Who records something at the current epoch without asking for a stamp has to set it.
     #[inline]
-    pub fn recorded_in(&self) -> Option<Slot> {
-        self.numbering().filter(|_| self.used)
+    pub fn used(&self) -> &AtomicBool {
+        &self.used
+    }
+
+    #[inline(always)]
+    fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn set_used(&self, used: bool) {
+        self.used.store(used, Ordering::Relaxed);
     }
 
     /// The last epoch that is over.
@@ -182,7 +194,7 @@ impl ThreadClock {
     #[inline]
     pub fn stamp_again(&mut self) -> Epoch {
         debug_assert!(self.numbering().is_some(), "there is an epoch to record in");
-        self.used = true;
+        self.set_used(true);
         self.epoch
     }
 
@@ -319,7 +331,7 @@ impl ThreadClock {
     /// Would it publish now what it has published already?
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.versions.is_none() && !self.ended && !self.used && !self.learned
+        self.versions.is_none() && !self.ended && !self.is_used() && !self.learned
     }
 
     /// Does the sync object hold exactly what the thread would release into it now?
@@ -501,19 +513,19 @@ impl ThreadClock {
     /// Ends the current epoch, unless nothing happened in it that others could not know. If there are versions, learning
     /// something makes another version and ends no epoch.
     fn complete(&mut self) {
-        let news = self.used || self.learned;
+        let news = self.is_used() || self.learned;
         if let Some(versions) = &mut self.versions {
             if news {
                 versions.number = versions.number.next();
             }
             self.learned = false;
-            if !self.used {
+            if !self.is_used() {
                 return;
             }
         }
         if news {
             self.time = self.time.next();
-            self.used = false;
+            self.set_used(false);
             self.learned = false;
             self.set_epoch();
         }

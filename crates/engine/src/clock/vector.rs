@@ -108,6 +108,12 @@ impl Clock {
         }
     }
 
+    /// Is it clear without a look at many times that nothing is known?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        matches!(&self.0, Form::Few(times) if times.iter().fold(0, |all, time| all | time) == 0)
+    }
+
     /// As a tree, from now on.
     #[inline]
     fn tree(&mut self) -> &mut Tree {

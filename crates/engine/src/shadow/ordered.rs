@@ -33,7 +33,14 @@ pub fn clear(table: &[AtomicU64; ORDERED]) {
     }
 }
 
-/// Notes what `me` knows of the threads whose accesses `location` remembers just now, and of itself.
+/// Notes what `me` knows of itself.
+#[inline(always)]
+pub fn note_own(table: &[AtomicU64; ORDERED], me: &ThreadClock) {
+    let own = entry(me.slot(), me.completed());
+    table[me.slot().index() % ORDERED].store(own, Ordering::Relaxed);
+}
+
+/// Notes what `me` knows of the other threads whose accesses `location` remembers just now.
 #[inline(always)]
 pub fn note(table: &[AtomicU64; ORDERED], me: &ThreadClock, location: &Location) {
     for cell in location.seen() {
@@ -43,8 +50,6 @@ pub fn note(table: &[AtomicU64; ORDERED], me: &ThreadClock, location: &Location)
             table[slot.index() % ORDERED].store(known, Ordering::Relaxed);
         }
     }
-    let own = entry(me.slot(), me.completed());
-    table[me.slot().index() % ORDERED].store(own, Ordering::Relaxed);
 }
 
 /// Does the table say that the access `cell` is ordered before what the thread does? One comparison: entries of other slots in the same place are too far away.

@@ -11,7 +11,7 @@ use super::sitelists::SiteLists;
 use super::streams::{PlaceKey, StreamTable, Streams, Target};
 use super::trail::{Extended, Trail};
 use super::{BitSet, Labels, Strided};
-use crate::clock::{Limits, Slot, ThreadClock};
+use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::{Entries, Epoch, FastTrackRule, Location, RuleName, Span};
@@ -90,9 +90,9 @@ impl<F> SlimThread<F> {
     pub fn epoch(&self) -> Epoch {
         self.base.clock.epoch()
     }
-    /// The slot in which the thread has recorded something in its epoch.
-    pub fn recorded_in(&self) -> Option<Slot> {
-        self.base.clock.recorded_in()
+    /// Where it is in time, and what it knows of the others.
+    pub fn now(&self) -> &ThreadClock {
+        &self.base.clock
     }
     /// How often it followed FastTrack's rules.
     pub fn counts(&self) -> &[AtomicU64] {

@@ -91,7 +91,9 @@ impl HappensBefore {
     fn acquire(&self, thread: &mut ThreadClock, lock: SyncId) {
         self.table.lock(lock, |l| {
             thread.learn(&l.released);
-            thread.learn(&l.read_released);
+            if !l.read_released.is_empty() {
+                thread.learn(&l.read_released);
+            }
         });
     }
 
