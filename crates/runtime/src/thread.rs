@@ -37,10 +37,10 @@ pub fn runtime() -> Option<&'static Runtime> {
     unsafe { RUNTIME.load(Ordering::Acquire).as_ref() }
 }
 
-const SET_CACHE: usize = 16;
+const SET_CACHE: usize = 64;
 
 /// The locks that a thread holds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Held {
     /// Outermost first, each with the set of those before it; a lock taken twice is in here twice.
     locks: Vec<(HeldLock, LockSetId)>,
@@ -50,6 +50,14 @@ struct Held {
 }
 
 impl Held {
+    fn new() -> Held {
+        Held {
+            locks: Vec::new(),
+            set: LockSetId(0),
+            cache: [None; SET_CACHE],
+        }
+    }
+
     fn push(&mut self, lock: HeldLock) {
         self.locks.push((lock, self.set));
         let slot = (lock.address >> 4 ^ u64::from(lock.stack.0)) as usize % SET_CACHE;
@@ -107,7 +115,7 @@ impl Thread {
             tid,
             state,
             sites: SiteCache::new(),
-            held: Held::default(),
+            held: Held::new(),
             ignore: [0; 2],
             once: Vec::new(),
             bracket: None,

@@ -101,7 +101,7 @@ impl ThreadClock {
     }
 
     /// Did whatever was recorded at `(slot, time)` happen before what this thread does now?
-    #[inline]
+    #[inline(always)]
     pub fn covers(&self, slot: Slot, time: Time) -> bool {
         slot == self.slot || self.past.get(slot) >= time
     }

@@ -36,7 +36,7 @@ impl Clock {
     }
 
     /// Up to which time `slot` is known.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, slot: Slot) -> Time {
         match &self.0 {
             Form::Few(times) => Time(times.get(slot.index()).copied().unwrap_or(0)),
