@@ -4,18 +4,32 @@
 //! is always safe here.
 
 use crate::ir::Var;
+use smallvec::{SmallVec, smallvec};
+
+/// Most expressions have no more terms than fit here, and none is kept for long: they are made and dropped by the thousand.
+type Terms = SmallVec<[(Var, i64); 2]>;
 
 /// `constant + Σ coefficient · variable`, terms sorted by variable, no zero coefficients.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct Lin {
-    terms: Vec<(Var, i64)>,
+    terms: Terms,
     constant: i64,
+}
+
+impl Clone for Lin {
+    fn clone(&self) -> Lin {
+        Lin {
+            // A copy of bytes, not term by term.
+            terms: Terms::from_slice(&self.terms),
+            constant: self.constant,
+        }
+    }
 }
 
 impl From<i64> for Lin {
     fn from(constant: i64) -> Lin {
         Lin {
-            terms: Vec::new(),
+            terms: Terms::new(),
             constant,
         }
     }
@@ -24,7 +38,7 @@ impl From<i64> for Lin {
 impl From<Var> for Lin {
     fn from(x: Var) -> Lin {
         Lin {
-            terms: vec![(x, 1)],
+            terms: smallvec![(x, 1)],
             constant: 0,
         }
     }
@@ -69,7 +83,7 @@ impl Lin {
 
     /// `self + k · other`.
     pub fn add_scaled(&self, other: &Lin, k: i64) -> Option<Lin> {
-        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
+        let mut terms = Terms::new();
         let (mut i, mut j) = (0, 0);
         while i < self.terms.len() || j < other.terms.len() {
             let left = self.terms.get(i);
@@ -114,8 +128,8 @@ impl Lin {
     /// `self + c`.
     pub fn offset(&self, c: i64) -> Option<Lin> {
         Some(Lin {
-            terms: self.terms.clone(),
             constant: self.constant.checked_add(c)?,
+            ..self.clone()
         })
     }
 
