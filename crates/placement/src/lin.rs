@@ -151,17 +151,21 @@ impl Lin {
 
     /// Every variable replaced at once by what `f` says (`None`: kept).
     pub fn map(&self, mut f: impl FnMut(Var) -> Option<Lin>) -> Option<Lin> {
-        if self.terms.is_empty() {
-            return Some(self.clone());
+        // As long as nothing is replaced there is nothing to add up.
+        let mut sum: Option<Lin> = None;
+        for (i, &(x, k)) in self.terms.iter().enumerate() {
+            let e = match (f(x), &sum) {
+                (Some(e), _) => e,
+                (None, Some(_)) => Lin::from(x),
+                (None, None) => continue,
+            };
+            let before = sum.unwrap_or_else(|| Lin {
+                terms: Terms::from_slice(&self.terms[..i]),
+                constant: self.constant,
+            });
+            sum = Some(before.add_scaled(&e, k)?);
         }
-        let mut out = Lin::from(self.constant);
-        for &(x, k) in &self.terms {
-            match f(x) {
-                Some(e) => out = out.add_scaled(&e, k)?,
-                None => out = out.add_scaled(&Lin::from(x), k)?,
-            }
-        }
-        Some(out)
+        Some(sum.unwrap_or_else(|| self.clone()))
     }
 
     /// Do `k` and the expression surely have no remainder?
