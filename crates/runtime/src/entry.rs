@@ -75,19 +75,22 @@ fn quick_word(
     let Some((order, shadow, precise)) = runtime.analysis.by_word_still(&mut thread.state) else {
         return false;
     };
-    if let Analysis::FastTrack(_) | Analysis::SlimState(_) = runtime.analysis {
+    let done = if location.is_inline() {
         // The next such access is one that the stub makes itself.
         ordered::note(&own.ordered, &precise.clock, location);
-    }
-    if shadow.access_inline(order, precise, location, kind, mask, number) {
-        return true;
-    }
-    let raced = shadow
-        .access_in_block(order, precise, location, kind, mask, number)
-        .unwrap_or_else(|| {
+        shadow
+            .access_inline(order, precise, location, kind, mask, number)
+            .then_some(Raced(false))
+    } else {
+        shadow.access_in_block(order, precise, location, kind, mask, number)
+    };
+    let raced = match done {
+        Some(raced) => raced,
+        None => {
             let what = (kind, addr, mask);
             shadow.access_numbered(order, precise, location, what, number)
-        });
+        }
+    };
     if raced == Raced(true) {
         tell(thread, runtime, (kind, addr, size), pc);
     }

@@ -174,6 +174,12 @@ impl Location {
         }
     }
 
+    /// Does it remember two accesses at most, just now?
+    #[inline(always)]
+    pub fn is_inline(&self) -> bool {
+        self.seen()[0].is_inline()
+    }
+
     /// Was it never accessed since it was last cleared?
     #[inline]
     pub fn is_untouched(&self) -> bool {

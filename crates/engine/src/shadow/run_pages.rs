@@ -43,7 +43,7 @@ mod price {
     pub(super) const NEAR: i32 = 1;
     /// … or is not, so that the border of a run is moved …
     pub(super) const MOVE: i32 = 4;
-    /// … or that a run is made: of which there will be fewer again, if this goes on …
+    /// … or that a run is made: of which there will be fewer again, if this goes on; or it is to several words, and no table of the thread's has these …
     pub(super) const MAKE: i32 = 8;
     /// … one to any other word, where a test that is inlined might have answered …
     pub(super) const WORD: i32 = 64;
@@ -63,9 +63,9 @@ fn saved(words: u32, swept: Swept, near: bool) -> i32 {
     }
     let made = swept.grown > 0;
     -match (near, made) {
-        (true, true) => price::MAKE,
-        (true, false) if swept.changed => price::MOVE,
-        (true, false) => price::NEAR,
+        (true, made) if made || words > 1 => price::MAKE,
+        (true, _) if swept.changed => price::MOVE,
+        (true, _) => price::NEAR,
         (false, true) => price::ALONE,
         (false, false) => price::WORD,
     }
