@@ -18,7 +18,7 @@ impl<'a, R: Rule> Work<'a, R> {
         for span in Span::cut(addr, len) {
             self.sweeps(
                 Addr(span.addr.0 & !(PAGE_BYTES - 1)),
-                &Sweeps::of(span),
+                &Sweeps::of(span).part_of_more(span.len < len),
                 races,
             );
         }
@@ -63,8 +63,10 @@ impl<'a, R: Rule> Work<'a, R> {
             return;
         }
         if let Some(comb) = Comb::of(elements) {
+            let all = comb.count;
             for (page, sweep) in comb {
-                self.sweeps(page, &Sweeps::one(sweep), races);
+                let part = u64::from(sweep.count()) < all;
+                self.sweeps(page, &Sweeps::one(sweep).part_of_more(part), races);
             }
             return;
         }

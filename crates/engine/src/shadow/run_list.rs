@@ -312,8 +312,25 @@ impl RunList {
             }
             run = end;
         }
-        self.recount(usize::from(start / 64));
+        self.recount(start, end - 1);
         if self.lanes.len() > FEW && !self.is_spread() {
+            self.spread();
+        }
+    }
+
+    /// A run with one lane ends before `word`, where another one with that lane begins.
+    pub(super) fn cut(&mut self, run: Run, word: u16, lane: Lane) {
+        self.starts.set(word);
+        self.marks.set(word);
+        self.runs += 1;
+        self.count += 1;
+        if self.is_spread() {
+            self.lanes[usize::from(word)] = lane;
+            return;
+        }
+        put(&mut self.lanes, run.first + 1..run.first + 1, &[lane]);
+        self.recount(word, word);
+        if self.lanes.len() > FEW {
             self.spread();
         }
     }
@@ -338,18 +355,25 @@ impl RunList {
         if self.is_spread() {
             self.lanes.copy_within(run.lanes(), usize::from(to));
         }
-        self.recount(usize::from(run.start.min(to) / 64));
+        self.recount(run.start.min(to), run.start.max(to) + run.period - 1);
     }
 
-    /// Marks have changed, none of them before word `from` of the set.
-    fn recount(&mut self, from: usize) {
+    /// Marks from word `first` to `last` have changed.
+    fn recount(&mut self, first: u16, last: u16) {
         if self.is_spread() {
             return;
         }
-        let mut before = self.before[from];
-        for at in from..self.before.len() {
+        let (first, last) = (usize::from(first / 64), usize::from(last / 64));
+        let mut before = self.before[first];
+        for at in first..=last {
             self.before[at] = before;
             before += self.marks.0[at].count_ones() as u16;
+        }
+        // Those behind have moved together.
+        if let Some(&old) = self.before.get(last + 1) {
+            for behind in &mut self.before[last + 1..] {
+                *behind = behind.wrapping_add(before).wrapping_sub(old);
+            }
         }
     }
 

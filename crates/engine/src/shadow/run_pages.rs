@@ -56,16 +56,25 @@ mod price {
     pub(super) const LANES: usize = 448;
 }
 
-/// What is saved by an access to so many words.
-fn saved(words: u32, swept: Swept, near: bool) -> i32 {
+/// What is saved by an access to these words.
+fn saved(sweeps: &Sweeps, swept: Swept, near: bool) -> i32 {
+    let words = sweeps.words();
     if words > 1 && !near {
-        return 2 * words as i32 - price::VISIT - price::LANE * swept.lanes as i32;
+        let saved = 2 * words as i32 - price::VISIT - price::LANE * swept.lanes as i32;
+        // A row that ends with few words in a page is followed by another one.
+        return if sweeps.is_part() {
+            saved.max(0)
+        } else {
+            saved
+        };
     }
     let made = swept.grown > 0;
     -match (near, made) {
         (true, made) if made || words > 1 => price::MAKE,
         (true, _) if swept.changed => price::MOVE,
         (true, _) => price::NEAR,
+        // One word of it.
+        (false, _) if sweeps.is_part() => 0,
         (false, true) => price::ALONE,
         (false, false) => price::WORD,
     }
@@ -79,9 +88,8 @@ impl RunPage {
 
     /// There was such an access, and so many to single words that were answered elsewhere. Returns whether to go on with runs.
     fn spend(&mut self, sweeps: &Sweeps, swept: Swept, answered: u16) -> bool {
-        let words = sweeps.words();
-        let near = words <= price::FEW && self.is_near(sweeps.first());
-        let saved = saved(words, swept, near) - price::NEAR * i32::from(answered);
+        let near = sweeps.words() <= price::FEW && self.is_near(sweeps.first());
+        let saved = saved(sweeps, swept, near) - price::NEAR * i32::from(answered);
         self.credit = (self.credit + saved).min(price::MOST);
         self.credit >= 0 && self.runs.lanes() <= price::LANES
     }
@@ -165,7 +173,7 @@ impl RunPages {
             grown: 1,
             changed: true,
         };
-        self.credit(touched) + saved(sweeps.words(), alone, false) >= 0
+        self.credit(touched) + saved(sweeps, alone, false) >= 0
     }
 
     fn credit(&self, touched: bool) -> i32 {

@@ -305,6 +305,12 @@ impl Runs {
         if run.start == word || run.end == word {
             return;
         }
+        if run.period == 1 {
+            let lane = shareable(depot, self.list.at(run.first));
+            *self.list.at_mut(run.first) = lane;
+            hold(depot, lane);
+            return self.list.cut(run, word, lane);
+        }
         let mut pieces = Pieces::new();
         pieces.push(run.start, word, run.period);
         pieces.push(word, run.end, run.period);

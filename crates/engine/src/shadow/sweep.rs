@@ -74,6 +74,8 @@ impl Sweep {
 pub struct Sweeps {
     all: [Sweep; 3],
     len: usize,
+    /// Does the access go on in other pages?
+    part: bool,
 }
 
 impl Sweeps {
@@ -92,6 +94,7 @@ impl Sweeps {
         let mut sweeps = Sweeps {
             all: [one(0, 0); 3],
             len: 0,
+            part: false,
         };
         if lo == hi {
             sweeps.push(one(lo, mask((first % 8) as u32, (last % 8) as u32)));
@@ -124,7 +127,18 @@ impl Sweeps {
         Sweeps {
             all: [sweep; 3],
             len: 1,
+            part: false,
         }
+    }
+
+    /// The same, of an access that goes on in other pages, if it does.
+    pub const fn part_of_more(self, part: bool) -> Sweeps {
+        Sweeps { part, ..self }
+    }
+
+    /// Does the access go on in other pages?
+    pub const fn is_part(&self) -> bool {
+        self.part
     }
 
     fn push(&mut self, sweep: Sweep) {
