@@ -58,7 +58,7 @@ fn is_redundant(block: &Block, address: usize, size: u32, kind: AccessKind) -> b
     if kind == AccessKind::Write {
         return false;
     }
-    // What many threads read is in a state outside, each time that it is read.
+    // What many threads read is in a state outside, whoever reads it.
     let settled: *const Entries = block.settled.load(Ordering::Relaxed).cast();
     // SAFETY: where a page is known, the runtime has put a table.
     location.is_settled(unsafe { &*settled }, epoch, asked)

@@ -331,7 +331,8 @@ impl Location {
     #[inline(always)]
     pub fn settled(&self, settled: &Entries, epoch: Epoch, asked: Asked) -> Option<Cell> {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
-        known(settled, first).gives(epoch, asked).then_some(first)
+        let outside = !first.is_inline();
+        (outside && known(settled, first).gives(epoch, asked)).then_some(first)
     }
 
     /// Is it in a state that another one is [settled](Location::settled) in, and so settled itself?
