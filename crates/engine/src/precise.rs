@@ -11,6 +11,7 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+mod fresh;
 mod ranges;
 mod report;
 
@@ -638,55 +639,6 @@ impl<R: Rule> Shadow<R> {
         self.work(order, thread, kind, site)
             .numbered()
             .bytes(addr, len, races);
-    }
-
-    /// Makes `len` bytes at `addr` fresh. Memory that was never touched costs next to nothing, however much it is.
-    pub fn clear(&self, order: &HappensBefore, addr: Addr, len: u64) {
-        // A small block, mostly.
-        if let Some((page, span)) = self.split_span(addr, len) {
-            self.clear_words(order, page, span);
-            return self.memory.renewed(addr, len);
-        }
-        let end = addr.0.saturating_add(len);
-        let mut at = addr;
-        while at.0 < end {
-            match self.memory.untouched_until(at) {
-                Some(next) => at = next,
-                None => {
-                    let Some(span) = Span::cut(at, end - at.0).next() else {
-                        break;
-                    };
-                    self.clear_span(order, span);
-                    at = Addr(at.0 + span.len);
-                }
-            }
-        }
-        self.memory.renewed(addr, len);
-    }
-
-    fn clear_span(&self, order: &HappensBefore, span: Span) {
-        if let Some(page) = self.clear_together(span) {
-            self.clear_words(order, page, span);
-        }
-    }
-
-    /// The bytes, if they are in one page and that is split.
-    #[inline]
-    fn split_span(&self, addr: Addr, len: u64) -> Option<(&Page<Location>, Span)> {
-        if len == 0 || len > PAGE_BYTES - addr.0 % PAGE_BYTES {
-            return None;
-        }
-        Some((self.memory.page(addr)?, Span { addr, len }))
-    }
-
-    fn clear_words(&self, order: &HappensBefore, page: &Page<Location>, span: Span) {
-        for (word, mask) in span.words() {
-            let overwritten = page[word].clear(self.depot(), mask);
-            if overwritten != 0 {
-                let base = span.addr.0 & !(PAGE_BYTES - 1);
-                order.overwrite(Addr(base + 8 * word as u64), overwritten);
-            }
-        }
     }
 }
 
