@@ -21,6 +21,7 @@ usage: cargo xtask COMMAND
   dist             builds everything into target/dist
   dist runtime     builds the runtime alone again
   bench engine     events per second
+  bench native     the C programs: plain, null runtime, fasttrack, ThreadSanitizer
   figures          docs/figures.md and the README: the committed run beside the papers' tables
   bench [OPTION…]  the programs of bench/programs beside the peers; --quick, --programs A,B, --detectors A,B, --help";
 
@@ -46,6 +47,7 @@ fn main() {
             "--package",
             "footrace-analyze",
         ]),
+        ["bench", "native", rest @ ..] => suite::bench(&[suite::NATIVE, rest].concat()),
         ["bench", rest @ ..] => suite::bench(rest),
         _ => {
             eprintln!("{USAGE}");

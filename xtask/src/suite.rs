@@ -51,6 +51,17 @@ fn loom() -> Result<(), String> {
     cargo::check(models.env("RUSTFLAGS", "--cfg loom"))
 }
 
+/// What checking every access costs, beside ThreadSanitizer, and nothing else.
+pub(crate) const NATIVE: &[&str] = &[
+    "--programs",
+    "c",
+    "--detectors",
+    "fasttrack",
+    "--no-valgrind",
+    "--no-scaling",
+    "--no-counters",
+];
+
 /// `cargo xtask bench`: `chosen` goes to the harness.
 pub(crate) fn bench(chosen: &[&str]) -> Result<(), String> {
     setup::ensure_tests()?;
