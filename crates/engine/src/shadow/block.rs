@@ -19,7 +19,7 @@
 use alloc::vec::Vec;
 
 use super::cell::Cell;
-use super::location::{Conflict, conflict, merge, step, step_own};
+use super::location::{Conflict, conflict, merge, step, step_if};
 use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::{Slot, Slots, ThreadClock};
@@ -149,7 +149,7 @@ impl Block {
                 break;
             }
             count += 1;
-            let left = step_own::<R>(old, &mut new);
+            let left = step_if::<R>(old, &mut new, || true, &mut |_, _| {});
             if left.is_empty() {
                 continue;
             }

@@ -256,14 +256,9 @@ impl Location {
         if !first.is_inline() {
             return None;
         }
-        self.cells[0]
-            .compare_exchange(
-                first.0,
-                Cell::LOCKED.0,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            )
-            .ok()?;
+        if !self.try_lock(first) {
+            return None;
+        }
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
         let old = [first, second];
         if like.access == cell && like.old == old {
@@ -302,14 +297,9 @@ impl Location {
     ) -> Option<RuleName> {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
         let block = first.as_block()?;
-        self.cells[0]
-            .compare_exchange(
-                first.0,
-                Cell::LOCKED.0,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            )
-            .ok()?;
+        if !self.try_lock(first) {
+            return None;
+        }
         let old = [first, Cell(self.cells[1].load(Ordering::Relaxed))];
         let touch = Touch {
             cell,
@@ -487,15 +477,20 @@ impl Location {
     /// Swaps LOCKED into the first cell and returns what was there.
     #[inline]
     fn lock(&self) -> Cell {
-        let seen = self.cells[0].load(Ordering::Relaxed);
-        if seen != Cell::LOCKED.0
-            && self.cells[0]
-                .compare_exchange(seen, Cell::LOCKED.0, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
-        {
-            return Cell(seen);
+        let seen = Cell(self.cells[0].load(Ordering::Relaxed));
+        if seen != Cell::LOCKED && self.try_lock(seen) {
+            return seen;
         }
         self.lock_contended()
+    }
+
+    /// Swaps LOCKED into the first cell if it is `seen` still.
+    #[inline(always)]
+    fn try_lock(&self, seen: Cell) -> bool {
+        let locked = Cell::LOCKED.0;
+        self.cells[0]
+            .compare_exchange(seen.0, locked, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
     }
 
     #[cold]
@@ -640,22 +635,6 @@ pub(super) fn merge(old: Cell, new: Cell, me: &mut ThreadClock, slots: &Slots) -
     Some(old.with(new.mask()).named(number))
 }
 
-/// As [`step`], for an access by the same slot.
-#[inline(always)]
-pub(super) fn step_own<R: Rule>(old: Cell, new: &mut Cell) -> Cell {
-    let shared = old.mask() & new.mask();
-    if shared == 0 {
-        old
-    } else if old.same_epoch(*new) && R::subsumes(old, *new) {
-        *new = new.without(shared);
-        old
-    } else if R::supersedes(old, *new, true) {
-        old.without(shared)
-    } else {
-        old
-    }
-}
-
 /// Holds `new` against one remembered plain access. Returns what is left of `old`; what of `new` needs no record is
 /// taken from it.
 #[inline(always)]
@@ -663,6 +642,17 @@ pub(super) fn step<R: Rule>(
     old: Cell,
     new: &mut Cell,
     me: &ThreadClock,
+    race: &mut impl FnMut(Cell, u8),
+) -> Cell {
+    step_if::<R>(old, new, || me.covers(old.slot(), old.time()), race)
+}
+
+/// The same for who knows otherwise whether `old` is `ordered` before `new`.
+#[inline(always)]
+pub(super) fn step_if<R: Rule>(
+    old: Cell,
+    new: &mut Cell,
+    ordered: impl FnOnce() -> bool,
     race: &mut impl FnMut(Cell, u8),
 ) -> Cell {
     let shared = old.mask() & new.mask();
@@ -673,7 +663,7 @@ pub(super) fn step<R: Rule>(
         *new = new.without(shared);
         return old;
     }
-    let ordered = me.covers(old.slot(), old.time());
+    let ordered = ordered();
     if !ordered && (old.is_write() || new.is_write()) {
         race(old, shared);
     }
