@@ -45,7 +45,7 @@ int main(int count, char **arguments) {
   MEASURE("store, release", atomic_store_explicit(&flag, i, memory_order_release));
   MEASURE("store, seq_cst", atomic_store(&flag, i));
   MEASURE("store, relaxed", atomic_store_explicit(&flag, i, memory_order_relaxed));
-  MEASURE("compare-exchange, acq_rel", try(i));
+  MEASURE("compare-exchange that fails", try(i));
   MEASURE("adds to 64, relaxed", atomic_fetch_add_explicit(&many[i % 64], 1, memory_order_relaxed));
   MEASURE("adds to 64, seq_cst", atomic_fetch_add(&many[i % 64], 1));
   MEASURE("write, then add, seq_cst", (value = i, atomic_fetch_add(&counter, 1)));

@@ -6,7 +6,7 @@
 //!  40  settled                    the thread's table of states that have its accesses
 //!  48  sites                      the thread's table of numbers of sites
 //!  64  epoch, stretch, idle        of the thread's clock
-//!  84  slot, locks, counts, pages, used  for accesses that the stubs record themselves
+//!  84  slot, locks, counts, pages, used, plain  for accesses that the stubs record themselves
 //! 128  cache[1024]                 page number and shadow of 1024 pages, 16 bytes each
 //!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
 //!      ordered[64]                 what others did in the thread's past
@@ -99,7 +99,7 @@ pub struct Block {
     pub bracket: AtomicU32,
     /// What the detector foresees, and the number that tells whether it still holds; null if it foresees nothing.
     pub streams: AtomicPtr<()>,
-    /// Where that number is.
+    /// Where that number is: the first of the table of `engine::slimstate::Versions`.
     pub disturbed: AtomicPtr<AtomicU32>,
     /// Entries of `engine::shadow::Settled`; null before the thread's first event.
     pub settled: AtomicPtr<()>,
@@ -123,7 +123,8 @@ pub struct Block {
     pub pages: AtomicPtr<()>,
     /// Where to say that something was recorded in the epoch (`engine::clock::ThreadClock::used`); if `slot` is not 0.
     pub used: AtomicPtr<AtomicBool>,
-    reserved: u64,
+    /// What the thread knows of memory without arrays (`engine::slimstate::PlainTable`), if `streams` is not null.
+    pub plain: AtomicPtr<()>,
     /// Pages touched lately, by page number.
     pub cache: [Entry; CACHE],
     /// Atomic objects by [`place`].

@@ -22,6 +22,14 @@
 //! `kind` is known after the operation: a failed compare-exchange is a load. Where the operation changes nothing that the
 //! detector knows, nothing is held; the quick paths of the two calls see to that.
 //!
+//! What a compare-exchange is depends on what it finds. One that may release is one call, which operates and returns what was there:
+//!
+//! ```text
+//! %old = call i64 @__footrace_exchange(ptr addr, i32 size, i64 expected, i64 new, i32 success, i32 failure)
+//! ```
+//!
+//! Where it would fail, it need not be made: a load is enough.
+//!
 //! # How stacks are known
 //!
 //! `__footrace_context` is a thread-local `u64`, a hash of the calling context (probabilistic calling
@@ -103,13 +111,15 @@ pub enum Type {
     I64,
 }
 
-/// A function of the runtime; all return nothing and never unwind.
+/// A function of the runtime. None unwinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Function {
     /// Symbol name.
     pub name: &'static str,
     /// Parameter types.
     pub parameters: &'static [Type],
+    /// What it returns, if anything.
+    pub result: Option<Type>,
     /// Has a quick path in `footrace_hot.bc`.
     pub hot: bool,
 }
@@ -168,6 +178,7 @@ const fn hot(name: &'static str, parameters: &'static [Type]) -> Function {
     Function {
         name,
         parameters,
+        result: None,
         hot: true,
     }
 }
@@ -176,6 +187,7 @@ const fn cold(name: &'static str, parameters: &'static [Type]) -> Function {
     Function {
         name,
         parameters,
+        result: None,
         hot: false,
     }
 }
@@ -213,6 +225,12 @@ pub const FUNCTIONS: &[Function] = &[
     // Atomic operations and fences.
     hot("__footrace_atomic_begin", &[Ptr, I32, I32, I32]),
     hot("__footrace_atomic_end", &[Ptr, I32, I32, I32]),
+    Function {
+        name: "__footrace_exchange",
+        parameters: &[Ptr, I32, I64, I64, I32, I32],
+        result: Some(I64),
+        hot: true,
+    },
     cold("__footrace_fence", &[I32]),
     // What the checks that follow are, a [`Told`].
     cold("__footrace_told", &[I32]),

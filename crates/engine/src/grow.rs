@@ -31,7 +31,7 @@ impl<T: Default> Grow<T> {
 
     /// The same in a chunk that `make` makes, of so many defaults. If these are zeroes, the allocator may have them already: then what is not used
     /// takes no memory.
-    #[inline]
+    #[inline(always)]
     pub fn get_in(&self, index: u32, make: fn(usize) -> Vec<T>) -> &T {
         let (chunk, offset) = place(index);
         let entries = self.chunks[chunk].get_or_init(|| Box::new(make(chunk_len(chunk))));

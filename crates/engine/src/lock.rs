@@ -21,13 +21,13 @@
 
 #[cfg(loom)]
 pub(crate) use modelled::{
-    AtomicU8, AtomicU32, AtomicU64, OnceBox, Ordering, RwLock, fence, light_barrier, relax,
+    AtomicU32, AtomicU64, OnceBox, Ordering, RwLock, fence, light_barrier, relax,
 };
 #[cfg(loom)]
 pub use modelled::{Guard, Lock};
 #[cfg(not(loom))]
 pub(crate) use real::{
-    AtomicU8, AtomicU32, AtomicU64, OnceBox, Ordering, RwLock, fence, light_barrier, relax,
+    AtomicU32, AtomicU64, OnceBox, Ordering, RwLock, fence, light_barrier, relax,
 };
 #[cfg(not(loom))]
 pub use real::{Guard, Lock};
@@ -71,7 +71,7 @@ const SPINS: u32 = 64;
 
 #[cfg(not(loom))]
 mod real {
-    pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+    pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
     pub(crate) use once_cell::race::OnceBox;
 
     /// How `spin`'s locks wait.
@@ -162,7 +162,7 @@ mod modelled_rw;
 mod modelled {
     pub(crate) use super::modelled_rw::RwLock;
     use alloc::boxed::Box;
-    pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
     use once_cell::race;
 
     /// What is made once, by whoever is first. The model sees the mark that it is there: who finds the mark comes after who made it, and who does not may

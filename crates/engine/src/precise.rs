@@ -11,6 +11,7 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+mod atomic;
 mod fresh;
 mod ranges;
 mod report;
@@ -22,8 +23,8 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Side, Sink, SyncOp};
 use crate::shadow::{
-    Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Like, Location, Memo,
-    Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
+    Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Form, Like, Location,
+    Memo, Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -294,18 +295,6 @@ impl<R: Rule> Shadow<R> {
         Some(&self.memory.page(addr)?[word_of(addr)])
     }
 
-    /// The lines that an atomic access to `addr` will look at, as far as can be told: the location, and what it has outside.
-    #[inline]
-    pub fn near(&self, addr: Addr) -> [*const (); 2] {
-        match self.split_location(addr) {
-            Some(location) => [
-                core::ptr::from_ref(location).cast(),
-                location.near(self.depot()),
-            ],
-            None => [core::ptr::null(); 2],
-        }
-    }
-
     /// Where stubs find split pages, see [`Pages::root`](crate::shadow::Pages::root).
     pub fn split_root(&self) -> *const () {
         self.memory.split_root()
@@ -407,7 +396,7 @@ impl<R: Rule> Shadow<R> {
 
     /// The same where what is remembered is in a block of the location's own, see [`Location::touch_in_block`]. None if nothing was done. If there are races, who says so has to
     /// [`tell`](Shadow::tell) next.
-    #[inline(never)]
+    #[inline(always)]
     pub fn access_in_block(
         &self,
         order: &HappensBefore,
@@ -417,13 +406,30 @@ impl<R: Rule> Shadow<R> {
         mask: u8,
         number: u32,
     ) -> Option<Raced> {
-        let cell = Cell::new(thread.clock.stamp_again(), kind, mask, number);
+        self.touch_in_block(order, thread, location, (kind, mask, false), number)
+    }
+
+    /// The same for a plain access, or an atomic one.
+    #[inline(always)]
+    fn touch_in_block(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        location: &Location,
+        (kind, mask, atomic): (AccessKind, u8, bool),
+        number: u32,
+    ) -> Option<Raced> {
+        let touch = Touch {
+            cell: Cell::new(thread.clock.stamp_again(), kind, mask, number),
+            atomic,
+            record: true,
+        };
         let rule = location.touch_in_block::<R>(
             self.depot(),
             &mut thread.clock,
             order.slots(),
             &mut thread.memo,
-            cell,
+            touch,
             &mut thread.found,
         )?;
         thread.counts.add(rule);
@@ -539,6 +545,25 @@ impl<R: Rule> Shadow<R> {
         );
     }
 
+    /// As [`Shadow::access`], for a word that others of its page need not go along with: a page that is whole is split, even if it was accessed as a whole before.
+    pub(crate) fn access_single(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        access: Access,
+        races: Sink<'_>,
+    ) {
+        let memory = &self.memory;
+        if memory.page(access.addr).is_none()
+            && let Some(whole) = memory.touched(access.addr)
+            && let Some(Form::Whole(_)) = memory.form(access.addr, whole)
+        {
+            thread.counts.add(RuleName::PageSplit);
+            memory.split(access.addr);
+        }
+        self.access(order, thread, access, races);
+    }
+
     /// A plain access to many elements.
     pub fn range(
         &self,
@@ -566,25 +591,13 @@ impl<R: Rule> Shadow<R> {
     ) {
         let mut work = self.work(order, thread, kind, site).numbered();
         work.late = true;
-        work.elements(elements, races);
-    }
-
-    /// The checking half of an atomic access.
-    pub(crate) fn atomic_bytes(
-        &self,
-        order: &HappensBefore,
-        thread: &mut PreciseThread,
-        kind: AccessKind,
-        (addr, len): (Addr, u64),
-        site: Site,
-        races: Sink<'_>,
-    ) {
-        let mut work = self.work(order, thread, kind, site);
-        work.atomic = true;
-        match self.word(addr, len as u32) {
-            Some((location, mask)) => work.slow(location, Addr(addr.0 & !7), mask, races),
-            None => work.bytes(addr, len, races),
+        let first = elements.addr(elements.lo);
+        if elements.hi - elements.lo == 1
+            && let Some((location, mask)) = self.word(first, u32::from(elements.elem))
+        {
+            return work.word(location, Addr(first.0 & !7), mask, races);
         }
+        work.elements(elements, races);
     }
 
     /// The bytes of `elements`, fresh until now, have the history that `from` has. Whole pages of them stay whole, and what
@@ -701,14 +714,9 @@ impl<R: Rule> Detector for Precise<R> {
         site: Site,
         races: Sink<'_>,
     ) {
-        let kind = AccessKind::Write;
         thread.clock.renewed_memory();
-        let mut work = self.shadow.work(&self.order, thread, kind, site).numbered();
-        if let Some((page, span)) = self.shadow.split_span(addr, bytes) {
-            work.span(page, span, races);
-        } else {
-            work.bytes(addr, bytes, races);
-        }
+        let bytes = (addr, bytes);
+        self.shadow.free(&self.order, thread, bytes, site, races);
     }
 
     #[inline]
@@ -716,6 +724,7 @@ impl<R: Rule> Detector for Precise<R> {
         &self.order
     }
 
+    #[inline(always)]
     fn bracketed(
         &self,
         thread: &mut PreciseThread,
@@ -725,22 +734,7 @@ impl<R: Rule> Detector for Precise<R> {
         site: Site,
         races: Sink<'_>,
     ) {
-        let (order, addr) = (&self.order, bracket.addr());
-        let repeated = order.atomic_read(&mut thread.clock, bracket, size, op);
-        let kind = match op {
-            AtomicOp::Load(_) => AccessKind::Read,
-            // An atomic write races with all that an atomic read races with.
-            AtomicOp::Store(_) | AtomicOp::Rmw(_) => AccessKind::Write,
-        };
-        if repeated {
-            thread.counts.add(RuleName::AtomicRepeated);
-        } else {
-            let bytes = (addr, u64::from(size));
-            self.shadow
-                .atomic_bytes(order, thread, kind, bytes, site, races);
-            thread.clock.recorded(addr, size, kind == AccessKind::Write);
-        }
-        order.atomic_write(&mut thread.clock, bracket, size, op);
+        self.atomic(thread, bracket, (size, op), site, races);
     }
 
     fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {

@@ -74,28 +74,28 @@ impl Composite {
 pub(crate) trait Numbered: Copy + Eq + Hash {
     /// Equal to none that is ever numbered.
     const NOTHING: Self;
-    /// How many of the last ones are kept at hand: a power of two.
-    const WAYS: usize;
-    /// Where to look first.
-    fn way(self) -> usize;
+    /// How many of the last ones are kept at hand, at first and at most: powers of two.
+    const WAYS: (usize, usize);
+    /// A number of which any bits say where to look first.
+    fn hash(self) -> usize;
 }
 
 impl Numbered for Site {
     const NOTHING: Site = Site(u32::MAX);
-    const WAYS: usize = 256;
+    const WAYS: (usize, usize) = (256, 4096);
     #[inline(always)]
-    fn way(self) -> usize {
-        self.0 as usize % Self::WAYS
+    fn hash(self) -> usize {
+        self.0 as usize
     }
 }
 
 impl Numbered for Composite {
     const NOTHING: Composite = Composite(0);
     /// A loop over bytes that is unrolled makes many of them, for each alignment.
-    const WAYS: usize = 1024;
+    const WAYS: (usize, usize) = (256, 8192);
     #[inline(always)]
-    fn way(self) -> usize {
-        (self.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as usize % Self::WAYS
+    fn hash(self) -> usize {
+        (self.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as usize
     }
 }
 
@@ -104,15 +104,29 @@ impl Numbered for Composite {
 pub(crate) struct Numbers<K> {
     /// The last one of each way, and its number.
     recent: Box<[(K, u32)]>,
+    /// Those that were known and not at hand, since there were as many ways.
+    missed: usize,
     all: HashMap<K, u32, FxBuildHasher>,
+}
+
+/// The last ones of so many ways: none.
+fn none<K: Numbered>(ways: usize) -> Box<[(K, u32)]> {
+    alloc::vec![(K::NOTHING, NONE); ways].into()
 }
 
 impl<K: Numbered> Numbers<K> {
     pub(crate) fn new() -> Numbers<K> {
         Numbers {
-            recent: alloc::vec![(K::NOTHING, NONE); K::WAYS].into(),
+            recent: none(K::WAYS.0),
+            missed: 0,
             all: HashMap::with_hasher(FxBuildHasher),
         }
+    }
+
+    #[inline(always)]
+    fn way(&self, key: K) -> usize {
+        // As many as a power of two.
+        key.hash() & (self.recent.len() - 1)
     }
 
     #[inline]
@@ -123,25 +137,33 @@ impl<K: Numbered> Numbers<K> {
     /// The number of one of the last keys.
     #[inline]
     pub(crate) fn recent(&self, key: K) -> Option<u32> {
-        let (recent, number) = self.recent[key.way()];
+        let (recent, number) = self.recent[self.way(key)];
         (recent == key && number != NONE).then_some(number)
     }
 
     /// For [`Numbers::recent`]: what is said by `key` is also said by this number.
     pub(crate) fn note(&mut self, key: K, number: u32) {
-        self.recent[key.way()] = (key, number);
+        let way = self.way(key);
+        self.recent[way] = (key, number);
     }
 
     #[cold]
     pub(crate) fn look_up(&mut self, key: K) -> Option<u32> {
         let number = *self.all.get(&key)?;
-        self.recent[key.way()] = (key, number);
+        self.missed += 1;
+        let ways = self.recent.len();
+        // A thread that goes on in many places needs more ways.
+        if self.missed > 4 * ways && ways < K::WAYS.1 {
+            self.recent = none(2 * ways);
+            self.missed = 0;
+        }
+        self.note(key, number);
         Some(number)
     }
 
     pub(crate) fn insert(&mut self, key: K, number: u32) {
         self.all.insert(key, number);
-        self.recent[key.way()] = (key, number);
+        self.note(key, number);
     }
 
     pub(crate) fn len(&self) -> usize {

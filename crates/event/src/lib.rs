@@ -211,6 +211,9 @@ impl Elements {
     pub const fn len(self) -> u64 {
         if self.hi <= self.lo {
             0
+        } else if self.stride == 1 {
+            // Most ranges, and no division.
+            self.hi - self.lo
         } else {
             (self.hi - self.lo).div_ceil(self.stride)
         }

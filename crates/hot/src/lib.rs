@@ -16,6 +16,8 @@
 #![no_std]
 #![cfg_attr(not(footrace_image), allow(dead_code, reason = "used as bitcode only"))]
 
+mod operate;
+
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 use abi::hot::{Block, CACHE, PAGE_SHIFT, is_repeated, place};
@@ -144,9 +146,30 @@ fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool 
     }
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
     let cells = load(&entry.cells) as *const Location;
+    // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
+    let location = |word: usize| unsafe { &*cells.wrapping_add(word) };
+    let (word, end) = ((first >> 3) % PAGE_WORDS, (last >> 3) % PAGE_WORDS);
+    // Most are a few bytes that are not aligned, in words of which all is known.
+    let all = Asked::new(kind, 0xFF);
+    if end - word <= 1 && location(word).gives(epoch, all) && location(end).gives(epoch, all) {
+        return true;
+    }
     let settled: *const Entries = block.settled.load(Ordering::Relaxed).cast();
     // SAFETY: where a page is known, the runtime has put a table.
     let settled = unsafe { &*settled };
+    are_known(cells, settled, epoch, kind, first, last)
+}
+
+/// The rest of that test, word by word: the bytes from `first` to `last`, on the page of `cells`.
+#[inline(never)]
+fn are_known(
+    cells: *const Location,
+    settled: &Entries,
+    epoch: Epoch,
+    kind: AccessKind,
+    first: usize,
+    last: usize,
+) -> bool {
     let mut mask = 0xFF << (first % 8);
     let mut word = (first >> 3) % PAGE_WORDS;
     let end = (last >> 3) % PAGE_WORDS;
@@ -238,6 +261,14 @@ ranges! {
 unsafe extern "C" {
     fn __footrace_atomic_begin_slow(address: *const u8, size: u32, kind: u32, order: u32);
     fn __footrace_atomic_end_slow(address: *const u8, size: u32, kind: u32, order: u32);
+    fn __footrace_exchange_slow(
+        address: *mut u8,
+        size: u32,
+        expected: u64,
+        new: u64,
+        success: u32,
+        failure: u32,
+    ) -> u64;
 }
 
 /// Which kind of repeated operation it would be, for [`quick`]; 0 if it is never one. All that is asked for is constant.
@@ -249,7 +280,7 @@ const fn repeat(kind: u32, order: u32) -> u8 {
     if kind == AtomicKind::Load as u32 {
         quick::LOAD
     } else if kind == AtomicKind::CompareExchange as u32 && releases {
-        // If it fails, it is a load, and what it releases does not count.
+        // It may be a load. `__footrace_exchange` is for those that are not too wide.
         0
     } else if releases {
         quick::RELEASE
@@ -262,8 +293,7 @@ const fn repeat(kind: u32, order: u32) -> u8 {
 
 /// Begins an atomic operation that changes nothing that the detector knows, if it is one.
 #[inline(always)]
-fn begin(block: &Block, address: usize, size: u32, kind: u32, order: u32) -> bool {
-    let one = repeat(kind, order);
+fn begin(block: &Block, address: usize, size: u32, one: u8) -> bool {
     let entry = &block.atomics[place(address)];
     let what = entry.what.load(Ordering::Relaxed);
     let stretch = block.stretch.load(Ordering::Relaxed);
@@ -284,7 +314,7 @@ fn begin(block: &Block, address: usize, size: u32, kind: u32, order: u32) -> boo
 
 #[cfg_attr(footrace_image, unsafe(no_mangle))]
 unsafe extern "C" fn __footrace_atomic_begin(address: *const u8, size: u32, kind: u32, order: u32) {
-    if !begin(block(), address as usize, size, kind, order) {
+    if !begin(block(), address as usize, size, repeat(kind, order)) {
         // SAFETY: the runtime's, for any address.
         unsafe { __footrace_atomic_begin_slow(address, size, kind, order) };
     }
@@ -304,4 +334,49 @@ unsafe extern "C" fn __footrace_atomic_end(address: *const u8, size: u32, kind: 
     }
     // SAFETY: the runtime's, for any address.
     unsafe { __footrace_atomic_end_slow(address, size, kind, order) };
+}
+
+/// A compare-exchange that would fail is a load and made as such; one that would succeed is a read-modify-write. What it turned out to be is
+/// looked at again within.
+#[cfg_attr(footrace_image, unsafe(no_mangle))]
+unsafe extern "C" fn __footrace_exchange(
+    address: *mut u8,
+    size: u32,
+    expected: u64,
+    new: u64,
+    success: u32,
+    failure: u32,
+) -> u64 {
+    let one = if operate::load(address, size) == expected {
+        repeat(AtomicKind::Rmw as u32, success)
+    } else {
+        quick::LOAD
+    };
+    let block = block();
+    if begin(block, address as usize, size, one) {
+        compiler_fence(Ordering::SeqCst);
+        let old = match one {
+            quick::LOAD => operate::load(address, size),
+            _ => operate::exchange(address, size, expected, new),
+        };
+        let foreseen = match one {
+            quick::LOAD => old != expected,
+            quick::RELEASE => old == expected,
+            // It repeats a load, too.
+            _ => true,
+        };
+        compiler_fence(Ordering::SeqCst);
+        quick::end(&block.depth);
+        compiler_fence(Ordering::SeqCst);
+        if foreseen {
+            if block.pending.load(Ordering::Relaxed) != 0 {
+                // SAFETY: the runtime's, for any address.
+                unsafe { __footrace_atomic_end_slow(address, size, 0, failure) };
+            }
+            return old;
+        }
+        // It did nothing yet.
+    }
+    // SAFETY: the runtime's, for any address.
+    unsafe { __footrace_exchange_slow(address, size, expected, new, success, failure) }
 }

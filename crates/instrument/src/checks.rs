@@ -1,7 +1,7 @@
 //! Turns an access into calls of the runtime.
 use crate::access::{Access, Extent, Kind, Mask};
 use crate::libatomic::{AtomicCall, Size};
-use crate::llvm::{Attribute, Builder, Context, Module, Opcode, Ordering, Value};
+use crate::llvm::{Attribute, Builder, Context, Module, Opcode, Ordering, Type, Value};
 use crate::places::Places;
 use crate::stats::{Count, Stats};
 use abi::{AtomicKind, Order, Told};
@@ -16,6 +16,8 @@ pub(crate) struct Checks {
     declared: HashMap<&'static str, Value>,
     no_merge: Option<Attribute>,
     places: Places,
+    /// Operations that calls took the place of. Others still have handles of them.
+    replaced: Vec<Value>,
 }
 
 /// `memory(inaccessiblemem: readwrite)`: a check touches the runtime's memory, none of the program's.
@@ -37,6 +39,7 @@ impl Checks {
             declared: HashMap::new(),
             no_merge: context.attribute("nomerge", 0),
             places: Places::default(),
+            replaced: Vec::new(),
         }
     }
 
@@ -51,13 +54,10 @@ impl Checks {
         let parameters: Vec<_> = entry
             .parameters
             .iter()
-            .map(|kind| match kind {
-                abi::Type::Ptr => self.context.pointer(),
-                abi::Type::I32 => self.context.integer(32),
-                abi::Type::I64 => self.context.integer(64),
-            })
+            .map(|kind| self.kind(*kind))
             .collect();
-        let function = self.module.declare(name, &parameters);
+        let result = entry.result.map(|kind| self.kind(kind));
+        let function = self.module.declare(name, &parameters, result);
         let mut attributes = vec![("nounwind", 0)];
         if is_plain(name) {
             attributes.extend([("willreturn", 0), ("nofree", 0), ("nocallback", 0)]);
@@ -80,15 +80,22 @@ impl Checks {
         Some(function)
     }
 
-    fn call(&mut self, name: &'static str, arguments: &[Value]) {
-        let Some(function) = self.runtime(name) else {
-            return;
-        };
+    fn kind(&self, kind: abi::Type) -> Type {
+        match kind {
+            abi::Type::Ptr => self.context.pointer(),
+            abi::Type::I32 => self.context.integer(32),
+            abi::Type::I64 => self.context.integer(64),
+        }
+    }
+
+    fn call(&mut self, name: &'static str, arguments: &[Value]) -> Option<Value> {
+        let function = self.runtime(name)?;
         let call = self.builder.call(function, arguments);
         if let Some(attribute) = self.no_merge {
             call.add_call_attribute(attribute);
         }
         call.set_no_tail();
+        Some(call)
     }
 
     fn i32(&self, value: u64) -> Value {
@@ -337,6 +344,11 @@ impl Checks {
         pointer: Value,
         stats: &mut Stats,
     ) {
+        if let Some(replaced) = self.exchange(function, operation, pointer) {
+            self.replaced.push(replaced);
+            stats.add(Count::Atomic);
+            return;
+        }
         let Some(next) = operation.next() else {
             return;
         };
@@ -393,6 +405,59 @@ impl Checks {
         stats.add(Count::Atomic);
     }
 
+    /// A compare-exchange that may release, of a size that the runtime can make: one call takes its place. Returns the operation, which nobody uses any more.
+    fn exchange(&mut self, function: Value, operation: Value, pointer: Value) -> Option<Value> {
+        if operation.opcode() != Some(Opcode::LLVMAtomicCmpXchg) || operation.is_volatile() {
+            return None;
+        }
+        let (success, failure) = operation.exchange_orderings();
+        let (success, failure) = (order(success), order(failure));
+        let (expected, new) = (operation.operand(1)?, operation.operand(2)?);
+        let (kind, wide) = (new.kind(), self.context.integer(64));
+        let size = kind.store_size(self.module);
+        let is_pointer = kind == self.context.pointer();
+        if !matches!(success, Order::Release | Order::AcqRel | Order::SeqCst)
+            || !(is_pointer || matches!(kind.integer_bits(), 8 | 16 | 32 | 64))
+            || pointer.kind() != self.context.pointer()
+            || operation.alignment() < size
+        {
+            return None;
+        }
+        self.before(operation, operation, function);
+        let [expected, new] = [expected, new].map(|value| {
+            if is_pointer {
+                self.builder.pointer_to_integer(value, wide)
+            } else {
+                self.builder.to_integer(value, wide)
+            }
+        });
+        let arguments = [
+            pointer,
+            self.i32(size),
+            expected,
+            new,
+            self.i32(success as u64),
+            self.i32(failure as u64),
+        ];
+        let old = self.call("__footrace_exchange", &arguments)?;
+        let succeeded = self.builder.are_equal(old, expected);
+        let old = if is_pointer {
+            self.builder.integer_to_pointer(old, kind)
+        } else {
+            self.builder.to_integer(old, kind)
+        };
+        let result = self.builder.structure(operation.kind(), &[old, succeeded]);
+        operation.replace_all_uses(result);
+        Some(operation)
+    }
+
+    /// Takes the operations away that calls took the place of. Nobody has a handle of them any more.
+    pub(crate) fn finish(&mut self) {
+        for operation in self.replaced.drain(..) {
+            operation.erase();
+        }
+    }
+
     /// Brackets a call of libatomic.
     pub(crate) fn atomic_call(
         &mut self,
@@ -442,7 +507,7 @@ impl Checks {
 
     /// Calls `__footrace_init` with `note` in a new function, which is returned.
     pub(crate) fn constructor(&mut self, name: &str, note: Value) -> Value {
-        let function = self.module.declare(name, &[]);
+        let function = self.module.declare(name, &[], None);
         self.builder.add_entry(function);
         self.call("__footrace_init", &[note]);
         self.builder.return_nothing();

@@ -8,6 +8,7 @@
 //! `(v ^ site) * M` before each call that leaves it. Afterwards it stores `v` again where a check may follow; a function that code without these stores may
 //! call (its address is taken, or other modules see it) also where it may return. The pass runs after
 //! inlining, so that a function that is gone costs nothing; one without such calls has none of this, however many checks it has.
+use crate::bigfoot::is_mathematics;
 use crate::llvm::{Block, Builder, Context, Module, Opcode, Type, Value};
 use crate::options::Options;
 use crate::stats::{Count, Stats};
@@ -178,12 +179,17 @@ fn first_point(block: Block) -> Option<Value> {
     })
 }
 
-/// A call that leaves the function: no intrinsic, no inline assembly, no check.
+/// A call that leaves the function: no intrinsic, no inline assembly, no check. Nor one of the mathematical library, where nothing is checked.
 fn leaves(instruction: Value) -> bool {
-    let is_leaf = |name: String| name.starts_with("llvm.") || name.starts_with(crate::PREFIX);
-    instruction.callee().is_some_and(|callee| {
-        !(callee.is_inline_asm() || callee.is_function() && is_leaf(callee.name()))
-    })
+    let is_leaf = |callee: Value| {
+        let name = callee.name();
+        name.starts_with("llvm.")
+            || name.starts_with(crate::PREFIX)
+            || callee.is_declaration() && is_mathematics(&name)
+    };
+    instruction
+        .callee()
+        .is_some_and(|callee| !(callee.is_inline_asm() || callee.is_function() && is_leaf(callee)))
 }
 
 /// A call of the runtime, which asks for the variable.

@@ -112,6 +112,7 @@ pub(crate) fn run(module: Module, options: &Options) -> Result<(), String> {
             function.add_attribute(attribute);
         }
     }
+    checks.finish();
     checks.places().write(module);
     note::add(module, &mut checks, options.placement);
     stats.print(options)

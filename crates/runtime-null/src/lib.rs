@@ -16,6 +16,7 @@ macro_rules! null {
         /// The functions defined here, with the number of their parameters.
         pub const DEFINED: &[(&str, usize)] = &[
             $((stringify!($name), [$(size_of::<$kind>()),*].len()),)*
+            ("__footrace_exchange", 6),
         ];
     };
 }
@@ -50,6 +51,29 @@ null! {
     __footrace_init(Pointer);
 }
 
+// The program's operation, which is made here.
+core::arch::global_asm!(
+    ".globl __footrace_exchange",
+    "__footrace_exchange:",
+    "mov rax, rdx",
+    "cmp esi, 4",
+    "ja 8f",
+    "je 4f",
+    "cmp esi, 2",
+    "je 2f",
+    "lock cmpxchg byte ptr [rdi], cl",
+    "movzx eax, al",
+    "ret",
+    "2: lock cmpxchg word ptr [rdi], cx",
+    "movzx eax, ax",
+    "ret",
+    "4: lock cmpxchg dword ptr [rdi], ecx",
+    "mov eax, eax",
+    "ret",
+    "8: lock cmpxchg qword ptr [rdi], rcx",
+    "ret",
+);
+
 // libc's own: `__footrace_called_NAME` jumps to NAME.
 core::arch::global_asm!(
     ".globl __footrace_called_memcpy, __footrace_called_memmove, __footrace_called_memset",
@@ -80,9 +104,14 @@ core::arch::global_asm!(
 mod tests {
     #[test]
     fn defines_the_table_and_nothing_else() {
-        let table: [(&str, usize); abi::FUNCTIONS.len()] =
+        let mut table: [(&str, usize); abi::FUNCTIONS.len()] =
             core::array::from_fn(|i| (abi::FUNCTIONS[i].name, abi::FUNCTIONS[i].parameters.len()));
-        assert_eq!(table, super::DEFINED);
+        let mut defined: [(&str, usize); abi::FUNCTIONS.len()] =
+            core::array::from_fn(|i| super::DEFINED[i]);
+        table.sort_unstable();
+        defined.sort_unstable();
+        assert_eq!(super::DEFINED.len(), table.len());
+        assert_eq!(table, defined);
         assert_eq!(abi::CONTEXT, "__footrace_context");
     }
 }

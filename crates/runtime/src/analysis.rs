@@ -11,6 +11,7 @@ use engine::rex::{Locks, OwnThread, Rex};
 use engine::shadow::{Entries, Epoch, FastTrackRule, Location};
 use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
+use engine::sync::quick::Repeats;
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -120,8 +121,8 @@ macro_rules! detectors {
                 }
             }
             /// See [`Detector::bracketed`].
-            #[inline]
-            pub fn bracketed(&self, thread: &mut State, bracket: &mut Bracket<'_>, size: u32, op: AtomicOp, site: Site) {
+            #[inline(never)]
+            pub fn bracketed_any(&self, thread: &mut State, bracket: &mut Bracket<'_>, size: u32, op: AtomicOp, site: Site) {
                 match (self, thread) {
                     $((Analysis::$variant(d), State::$variant(t)) =>
                         d.bracketed(t, &mut bracket.of, size, op, site, &mut found),)*
@@ -219,13 +220,38 @@ impl Analysis {
         Bracket { log, of }
     }
 
-    /// The lines that the detector will look at for an atomic access to `addr`, as far as can be told.
+    /// See [`Detector::bracketed`]. Returns which operations the thread may make from now on without a bracket, if any.
+    #[inline(always)]
+    pub fn bracketed<'a>(
+        &self,
+        thread: &mut State,
+        bracket: &mut Bracket<'a>,
+        size: u32,
+        op: AtomicOp,
+        site: Site,
+    ) -> Option<Repeats<'a>> {
+        let order = match (self, &mut *thread) {
+            (Analysis::FastTrack(detector), State::FastTrack(thread)) => {
+                detector.bracketed(thread, &mut bracket.of, size, op, site, &mut found);
+                detector.order()
+            }
+            _ => {
+                self.bracketed_any(thread, bracket, size, op, site);
+                self.order()
+            }
+        };
+        let clock = thread.clock().filter(|_| matches!(size, 1..=16))?;
+        order.repeats(clock, &mut bracket.of, size, op)
+    }
+
+    /// What the detector will look at for an atomic access to the word at `location` beside it, as far as can be told.
     #[inline]
-    pub fn near(&self, addr: Addr) -> [*const (); 2] {
+    pub fn near(&self, location: &Location) -> *const () {
         match self {
-            Analysis::FastTrack(detector) => detector.shadow().near(addr),
-            Analysis::Djit(detector) => detector.shadow().near(addr),
-            _ => [core::ptr::null(); 2],
+            Analysis::FastTrack(detector) => location.near(detector.shadow().depot()),
+            Analysis::Djit(detector) => location.near(detector.shadow().depot()),
+            Analysis::SlimState(detector) => location.near(detector.depot()),
+            _ => core::ptr::null(),
         }
     }
 
@@ -304,25 +330,30 @@ impl Analysis {
         Some((clock.numbering()?, number))
     }
 
-    /// The shadow by word and the thread's part of it, if the thread knows that the memory at `addr` has no other.
+    /// The order of the events, the shadow by word and the thread's part of it, if the thread knows that the memory at `addr` has no other.
     #[inline(always)]
     pub fn by_word<'a>(
         &self,
         thread: &'a mut State,
         addr: Addr,
-    ) -> Option<(&Shadow<FastTrackRule>, &'a mut PreciseThread)> {
+    ) -> Option<(
+        &HappensBefore,
+        &Shadow<FastTrackRule>,
+        &'a mut PreciseThread,
+    )> {
         match (self, thread) {
             (Analysis::FastTrack(detector), State::FastTrack(thread)) => {
-                Some((detector.shadow(), thread))
+                Some((detector.order(), detector.shadow(), thread))
             }
             (Analysis::SlimState(detector), State::SlimState(thread)) => {
-                detector.by_word(thread, addr)
+                let (shadow, thread) = detector.by_word(thread, addr)?;
+                Some((detector.order(), shadow, thread))
             }
             _ => None,
         }
     }
 
-    /// As [`Analysis::by_word`], right after that said yes; with the order of the events.
+    /// As [`Analysis::by_word`], right after that said yes.
     #[inline(always)]
     pub fn by_word_still<'a>(
         &self,
@@ -408,10 +439,12 @@ impl State {
     /// Tells the inlined checks where the thread is, after any event of its.
     #[inline]
     pub fn show(&self, own: &tls::Block) {
-        own.epoch.store(self.epoch(), Ordering::Relaxed);
+        // All that is asked of the state comes first: so it is asked once which it is.
+        let epoch = self.epoch();
+        let stretch = self.clock().map(|clock| abi::hot::stretch(clock.stretch()));
+        own.epoch.store(epoch, Ordering::Relaxed);
         own.idle.store(0, Ordering::Relaxed);
-        if let Some(clock) = self.clock() {
-            let stretch = abi::hot::stretch(clock.stretch());
+        if let Some(stretch) = stretch {
             own.stretch.store(stretch, Ordering::Relaxed);
         }
     }

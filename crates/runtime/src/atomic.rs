@@ -1,6 +1,9 @@
 //! Atomic operations of the program: what the operation did and what the detector makes of it happen as
 //! one step, within the bracket of the address.
 
+#[path = "../../hot/src/operate.rs"]
+mod operate;
+
 use core::sync::atomic::Ordering;
 
 use abi::{AtomicKind, Order};
@@ -40,7 +43,9 @@ fn fetch(line: *const ()) {
     }
 }
 
-fn begin(address: *const u8, kind: u32, order: u32) {
+/// Takes the bracket. If the operation has to wait for others that need none, `op` says which it is.
+#[inline(always)]
+fn begin(address: *const u8, op: impl FnOnce() -> AtomicOp) {
     // A bad address faults here, before anything is held.
     // SAFETY: the program is about to access it.
     unsafe { address.read_volatile() };
@@ -54,14 +59,14 @@ fn begin(address: *const u8, kind: u32, order: u32) {
             if bracket.of.is_biased()
                 && let Some(clock) = thread.state.clock()
             {
-                let op = operation(kind, order);
                 let order = runtime.analysis.order();
-                order.expect(clock, &mut bracket.of, op);
+                order.expect(clock, &mut bracket.of, op());
             }
             // One after the other they would be waited for at the end. Not sooner: whoever has the bracket is at work on them.
             fetch(bracket.of.near());
-            for line in runtime.analysis.near(Addr(address as u64)) {
-                fetch(line);
+            if let Some(location) = own.location(address as usize) {
+                fetch(core::ptr::from_ref(location).cast());
+                fetch(runtime.analysis.near(location));
             }
             thread.bracket = Some(bracket);
             own.bracket.store(1, Ordering::Relaxed);
@@ -90,11 +95,7 @@ fn end(address: *const u8, size: u32, kind: u32, order: u32, pc: usize) {
         // Where it is: a copy would wait for what the other call has just stored.
         if let Some(bracket) = &mut thread.bracket {
             let state = &mut thread.state;
-            runtime.analysis.bracketed(state, bracket, size, op, site);
-            if let (Some(clock), 1..=16) = (state.clock(), size) {
-                let order = runtime.analysis.order();
-                repeats = order.repeats(clock, &mut bracket.of, size, op);
-            }
+            repeats = runtime.analysis.bracketed(state, bracket, size, op, site);
         }
         thread.bracket = None;
         if let State::Recorded(recorded) = &thread.state {
@@ -116,7 +117,7 @@ macro_rules! brackets {
     ($($begin:ident $end:ident;)*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $begin(address: *const u8, _size: u32, kind: u32, order: u32) {
-            begin(address, kind, order);
+            begin(address, || operation(kind, order));
         }
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $end(address: *const u8, size: u32, kind: u32, order: u32) {
@@ -130,33 +131,96 @@ brackets! {
     __footrace_atomic_begin_slow __footrace_atomic_end_slow;
 }
 
-/// What the ABI calls by these numbers; a compare-exchange is taken for one that succeeds.
-fn operation(kind: u32, order: u32) -> AtomicOp {
-    const CONSUME: u32 = Order::Consume as u32;
-    const ACQUIRE: u32 = Order::Acquire as u32;
-    const RELEASE: u32 = Order::Release as u32;
-    const ACQ_REL: u32 = Order::AcqRel as u32;
-    const SEQ_CST: u32 = Order::SeqCst as u32;
-    if kind == AtomicKind::Load as u32 {
-        AtomicOp::Load(match order {
-            CONSUME | ACQUIRE | ACQ_REL => LoadOrder::Acquire,
-            SEQ_CST => LoadOrder::SeqCst,
-            _ => LoadOrder::Relaxed,
-        })
-    } else if kind == AtomicKind::Store as u32 {
-        AtomicOp::Store(match order {
-            RELEASE | ACQ_REL => StoreOrder::Release,
-            SEQ_CST => StoreOrder::SeqCst,
-            _ => StoreOrder::Relaxed,
-        })
+/// A compare-exchange: made within the bracket, and told as what it turned out to be. Where others do without a bracket it is not made if it would fail. What it
+/// saw then is what a load reads: whoever may still operate changes nothing that the detector knows.
+fn exchange(
+    (address, size): (*mut u8, u32),
+    (expected, new): (u64, u64),
+    (success, failure): (u32, u32),
+    pc: usize,
+) -> u64 {
+    const LOAD: u32 = AtomicKind::Load as u32;
+    const RMW: u32 = AtomicKind::Rmw as u32;
+    let mut failed = None;
+    begin(address, || {
+        let seen = operate::load(address, size);
+        if seen == expected {
+            operation(RMW, success)
+        } else {
+            failed = Some(seen);
+            operation(LOAD, failure)
+        }
+    });
+    let old = failed.unwrap_or_else(|| operate::exchange(address, size, expected, new));
+    if old == expected {
+        end(address, size, RMW, success, pc);
     } else {
-        AtomicOp::Rmw(match order {
-            CONSUME | ACQUIRE => RmwOrder::Acquire,
-            RELEASE => RmwOrder::Release,
-            ACQ_REL => RmwOrder::AcqRel,
-            SEQ_CST => RmwOrder::SeqCst,
-            _ => RmwOrder::Relaxed,
-        })
+        end(address, size, LOAD, failure, pc);
+    }
+    old
+}
+
+macro_rules! exchanges {
+    ($($name:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            address: *mut u8,
+            size: u32,
+            expected: u64,
+            new: u64,
+            success: u32,
+            failure: u32,
+        ) -> u64 {
+            exchange((address, size), (expected, new), (success, failure), caller!())
+        }
+    )*};
+}
+
+exchanges! {
+    __footrace_exchange;
+    __footrace_exchange_slow;
+}
+
+/// What the ABI calls by these numbers; a compare-exchange is taken for one that succeeds.
+#[inline(always)]
+fn operation(kind: u32, order: u32) -> AtomicOp {
+    static OPERATIONS: [[AtomicOp; ORDERS]; KINDS] = {
+        let mut all = [[AtomicOp::Load(LoadOrder::Relaxed); ORDERS]; KINDS];
+        let mut at = 0;
+        while at < KINDS * ORDERS {
+            all[at / ORDERS][at % ORDERS] = named(at / ORDERS, at % ORDERS);
+            at += 1;
+        }
+        all
+    };
+    // Orders that do not exist are as good as none.
+    let order = if order < ORDERS as u32 { order } else { 0 };
+    OPERATIONS[kind as usize % KINDS][order as usize]
+}
+
+const KINDS: usize = 4;
+const ORDERS: usize = 6;
+
+const fn named(kind: usize, order: usize) -> AtomicOp {
+    const LOAD: usize = AtomicKind::Load as usize;
+    const STORE: usize = AtomicKind::Store as usize;
+    const CONSUME: usize = Order::Consume as usize;
+    const ACQUIRE: usize = Order::Acquire as usize;
+    const RELEASE: usize = Order::Release as usize;
+    const ACQ_REL: usize = Order::AcqRel as usize;
+    const SEQ_CST: usize = Order::SeqCst as usize;
+    match (kind, order) {
+        (LOAD, CONSUME | ACQUIRE | ACQ_REL) => AtomicOp::Load(LoadOrder::Acquire),
+        (LOAD, SEQ_CST) => AtomicOp::Load(LoadOrder::SeqCst),
+        (LOAD, _) => AtomicOp::Load(LoadOrder::Relaxed),
+        (STORE, RELEASE | ACQ_REL) => AtomicOp::Store(StoreOrder::Release),
+        (STORE, SEQ_CST) => AtomicOp::Store(StoreOrder::SeqCst),
+        (STORE, _) => AtomicOp::Store(StoreOrder::Relaxed),
+        (_, CONSUME | ACQUIRE) => AtomicOp::Rmw(RmwOrder::Acquire),
+        (_, RELEASE) => AtomicOp::Rmw(RmwOrder::Release),
+        (_, ACQ_REL) => AtomicOp::Rmw(RmwOrder::AcqRel),
+        (_, SEQ_CST) => AtomicOp::Rmw(RmwOrder::SeqCst),
+        (_, _) => AtomicOp::Rmw(RmwOrder::Relaxed),
     }
 }
 

@@ -51,7 +51,8 @@ fn quick_word(
         return false;
     }
     let addr = Addr(address as u64);
-    let Some((shadow, precise)) = runtime.analysis.by_word(&mut thread.state, addr) else {
+    let (state, names) = thread.state_and_names();
+    let Some((order, shadow, precise)) = runtime.analysis.by_word(state, addr) else {
         return foreseen(thread, runtime, addr, size, pc);
     };
     let location = match own.location(address) {
@@ -69,10 +70,7 @@ fn quick_word(
     let Some(slot) = precise.clock.numbering() else {
         return false;
     };
-    let Some(number) = thread.number(pc, slot) else {
-        return false;
-    };
-    let Some((order, shadow, precise)) = runtime.analysis.by_word_still(&mut thread.state) else {
+    let Some(number) = names.number(pc, slot) else {
         return false;
     };
     let done = if location.is_inline() {
@@ -95,6 +93,20 @@ fn quick_word(
         tell(thread, runtime, (kind, addr, size), pc);
     }
     true
+}
+
+/// The same for who does not know the kind and the size beforehand.
+#[inline(never)]
+fn quick_any(
+    own: &tls::Block,
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    address: usize,
+    size: u32,
+    pc: usize,
+) -> bool {
+    quick_word(own, thread, runtime, kind, address, size, pc)
 }
 
 /// Tells of the races of the thread's last access, by word.
@@ -217,7 +229,7 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
             };
             if is_word {
                 let (own, size) = (tls::own(), bytes as u32);
-                if !quick_word(own, thread, runtime, kind, at, size, pc) {
+                if !quick_any(own, thread, runtime, kind, at, size, pc) {
                     slow_word(own, thread, runtime, kind, at, size, pc);
                 }
                 return;
@@ -252,7 +264,7 @@ fn few_words(
         let next = (at + 8 - at % 8).min(end);
         let size = (next - at) as u32;
         // Parts of a word are of any size here.
-        if !quick_word(own, thread, runtime, kind, at, size, pc) {
+        if !quick_any(own, thread, runtime, kind, at, size, pc) {
             slow_word(own, thread, runtime, kind, at, size, pc);
         }
         at = next;
@@ -283,7 +295,7 @@ fn few_elements(
     }
     let size = elements.elem as u32;
     for address in (0..elements.count).map(at) {
-        if !quick_word(own, thread, runtime, kind, address, size, pc) {
+        if !quick_any(own, thread, runtime, kind, address, size, pc) {
             slow_word(own, thread, runtime, kind, address, size, pc);
         }
     }

@@ -366,7 +366,7 @@ impl Recording {
         }
         thread.polls = thread.last.replace(event) == Some(event);
         self.inner
-            .bracketed(&mut thread.inner, bracket, size, op, site);
+            .bracketed_any(&mut thread.inner, bracket, size, op, site);
     }
 
     /// See [`engine::Detector::free`].

@@ -10,7 +10,7 @@
 //! called. It does nothing if the site has no number yet, if the thread records nothing now ([`abi::hot::Block::slot`]), if an access is not noted as
 //! ordered, if bytes of the access are recorded already, and if sites have to be put together.
 //!
-//! SlimState's stubs do nothing either if some byte of the access is not in the location yet: it may be one of a part of an array that is
+//! SlimState's stubs do nothing either if some byte of the access is not in the location yet, unless the thread knows that there is no array: it may be one of a part of an array that is
 //! compressed, even if its neighbours in the word are not (PREFIX may end there). What is there was recorded as a single element, which it stays as long as the block lives.
 //!
 //! **Why that is one step.** Both cells are compared and exchanged by one instruction, `cmpxchg16b`. Who else changes them has LOCKED in the first
@@ -38,8 +38,8 @@ macro_rules! is_noted {
     };
 }
 
-/// Does what the location remembers, rax and rdx, have all bytes of the access? If not, SlimState makes no step. Uses rcx; `$missing` leaves a bit of it, or the flag, for
-/// those that are not there.
+/// Does what the location remembers, rax and rdx, have all bytes of the access, which is at rdi, or is its word known to be in no array ([`engine::slimstate::PlainTable`] has
+/// the rule)? If not, SlimState makes no step. Uses rcx and r8; `$missing` leaves a bit of rcx, or the flag, for bytes that are not there.
 macro_rules! is_covered {
     ($missing:literal) => {
         concat!(
@@ -48,7 +48,24 @@ macro_rules! is_covered {
             "mov rcx, rax\n",
             "or rcx, rdx\n",
             $missing,
-            "jnz 29f\n",
+            "jz 40f\n",
+            "mov r8, rdi\n",
+            "shr r8, {page_shift}\n",
+            "mov ecx, r8d\n",
+            "and ecx, {plain_mask}\n",
+            "shl ecx, {plain_shift}\n",
+            "add rcx, qword ptr fs:[r11 + {plain}]\n",
+            "and r8d, {versions_mask}\n",
+            "shl r8d, 2\n",
+            "add r8, qword ptr fs:[r11 + {disturbed_at}]\n",
+            "mov r8d, dword ptr [r8 + {versions}]\n",
+            "cmp r8d, dword ptr [rcx + {plain_version}]\n",
+            "jne 29f\n",
+            "mov r8, rdi\n",
+            "sub r8, qword ptr [rcx + {plain_from}]\n",
+            "mov ecx, dword ptr [rcx + {plain_len}]\n",
+            "cmp r8, rcx\n",
+            "jae 29f\n",
             "40:\n",
         )
     };
@@ -212,7 +229,8 @@ macro_rules! take_step {
     };
     ($kind:ident $size:literal) => {
         "/* {pending} {mix} {locks} {key_shift} {sites_mask} {sites} {slot} {known_slot} {number} {site_shift} {counts} {used} {idle} {write_bit} \
-         {ordered} {ordered_shift} {ordered_mask} {slot_shift} {read_exclusive} {write_exclusive} */\n"
+         {ordered} {ordered_shift} {ordered_mask} {slot_shift} {read_exclusive} {write_exclusive} \
+         {plain} {plain_shift} {plain_mask} {plain_from} {plain_len} {plain_version} {versions} {versions_mask} */\n"
     };
     (@read $bytes:literal) => {
         $crate::step::take_step!(@part $bytes, "btr rbx, 8\n",
@@ -280,6 +298,9 @@ macro_rules! take_step {
     };
     (@step $pushed:literal, $push:literal, $pop:literal, $make:expr, $rule:literal, $other:literal) => {
         concat!(
+            "19:\n",
+            "cmp qword ptr fs:[r11 + {streams}], 0\n",
+            "jne 1f\n",
             "20:\n",
             ".cfi_remember_state\n",
             "cmp dword ptr fs:[r11 + {depth}], 0\n",
@@ -372,7 +393,7 @@ mod tests {
     use engine::detector::{Access, Detector};
     use engine::precise::PreciseThread;
     use engine::shadow::{RuleName, ordered};
-    use engine::slimstate::SlimState;
+    use engine::slimstate::{SlimState, SlimThread, Strided};
     use event::{AccessKind, Addr, Site, SyncId, Tid};
 
     /// Where the access came from that the stub did not make; 0 if it did.
@@ -450,23 +471,32 @@ mod tests {
 
     /// Words that some threads read and write, in whole and in part, with locks or without, from some places and in some contexts: after
     /// each access that a stub makes, the location is what the engine makes of it, and so are the counts. Where there are arrays, a
-    /// stub makes none to bytes that were not recorded.
+    /// stub makes none to bytes that were not recorded, unless there is no array at the word.
     #[test]
     fn the_stubs_make_the_steps_of_the_engine() {
-        make_steps(core::ptr::null_mut(), 11, 200_000);
-        let arrays = SlimState::default().root(Tid(1));
+        make_steps(None, 11, 200_000);
+        let arrays = SlimState::default();
+        let thread = arrays.root(Tid(1));
         // Stubs make fewer of them.
-        make_steps(arrays.streams().cast_mut().cast(), 12, 300_000);
+        make_steps(Some((arrays, thread)), 12, 300_000);
     }
 
-    fn make_steps(streams: *mut (), seed: u64, rounds: u64) {
+    fn make_steps(mut arrays: Option<(SlimState, SlimThread<Strided>)>, seed: u64, rounds: u64) {
         let mut random = random(seed);
         let mut twins = Twins::new();
         let (base, words) = (6 << 40, 8);
         let own = tls::own();
         let mut sites = SiteCache::new();
         SiteCache::show(Some(&sites), own);
-        own.streams.store(streams, Ordering::Relaxed);
+        if let Some((arrays, thread)) = &arrays {
+            let streams = thread.streams().cast_mut().cast();
+            own.streams.store(streams, Ordering::Relaxed);
+            let plain = thread.plain().cast_mut().cast();
+            own.plain.store(plain, Ordering::Relaxed);
+            let versions = arrays.versions().table().cast_mut();
+            own.disturbed.store(versions, Ordering::Relaxed);
+        }
+        let mut fresh = 0;
         ordered::clear(&own.ordered);
         let settled = core::ptr::from_ref(twins.threads[0][0].memo.settled()).cast_mut();
         own.settled.store(settled.cast(), Ordering::Relaxed);
@@ -491,6 +521,13 @@ mod tests {
             twins.detectors.iter().all(split)
         };
         assert!(split(&twins, base), "so many single words split a page");
+        // All words are on one page; another detector's shadow of it may be in the cache.
+        let forget = |own: &tls::Block| {
+            let page = (base >> abi::hot::PAGE_SHIFT) as usize;
+            let entry = &own.cache[page % abi::hot::CACHE];
+            entry.page.store(usize::MAX, Ordering::Relaxed);
+        };
+        forget(own);
         let mut taken = [[0; 9]; 2];
         let mut missed = 0;
         for round in 0..rounds {
@@ -555,9 +592,15 @@ mod tests {
                 .store(locks_in_key(locks) ^ MIX[1], Ordering::Relaxed);
             if random(16) == 0 {
                 // Not in the cache: the stub has to find it.
-                let page = (addr >> abi::hot::PAGE_SHIFT) as usize;
-                let entry = &own.cache[page % abi::hot::CACHE];
-                entry.page.store(usize::MAX, Ordering::Relaxed);
+                forget(own);
+            }
+            if let Some((arrays, thread)) = &mut arrays {
+                match random(80) {
+                    // An array of two words that comes again and again: what was known of the page is so no more.
+                    0 => arrays.alloc(thread, Addr(base + 32), 1, 16, Site(1), &mut |_| {}),
+                    1..10 => drop(arrays.by_word(thread, Addr(addr))),
+                    _ => {}
+                }
             }
             let before = twins.history(0, addr);
             let pc = at_one_place(stub, addr);
@@ -587,7 +630,13 @@ mod tests {
                 assert_eq!(races, 0, "round {round}: {access:?} {before:?}");
                 let bytes = before.iter().fold(0, |all, (cell, _)| all | cell.mask());
                 let missing = (((1u32 << size) - 1) << (addr % 8)) as u8 & !bytes;
-                assert!(streams.is_null() || missing == 0, "{access:?} {before:?}");
+                if let Some((arrays, thread)) = &mut arrays
+                    && missing != 0
+                {
+                    fresh += 1;
+                    let plain = arrays.by_word(thread, Addr(addr)).is_some();
+                    assert!(plain, "{access:?} {before:?}");
+                }
             } else {
                 missed += 1;
                 let detector = &twins.detectors[0];
@@ -619,6 +668,7 @@ mod tests {
             let (ours, theirs) = (twins.history(0, addr), twins.history(1, addr));
             assert_eq!(ours, theirs, "round {round}: {access:?} on {before:?}");
         }
+        assert_eq!(fresh > 1000, arrays.is_some(), "{fresh}");
         own.streams.store(core::ptr::null_mut(), Ordering::Relaxed);
         own.slot.store(0, Ordering::Relaxed);
         own.used.store(core::ptr::null_mut(), Ordering::Relaxed);

@@ -25,8 +25,10 @@ pub fn open(own: &tls::Block, thread: *const Thread) {
     let state = unsafe { thread.as_ref() }.map(|thread| &thread.state);
     let table = match (thread::runtime().map(|runtime| &runtime.analysis), state) {
         (Some(Analysis::SlimState(detector)), Some(State::SlimState(state))) => {
-            let disturbed = core::ptr::from_ref(detector.disturbed()).cast_mut();
-            own.disturbed.store(disturbed, Ordering::Relaxed);
+            let versions = detector.versions().table().cast_mut();
+            own.disturbed.store(versions, Ordering::Relaxed);
+            let plain = state.plain().cast_mut().cast();
+            own.plain.store(plain, Ordering::Relaxed);
             state.streams().cast_mut().cast()
         }
         _ => core::ptr::null_mut(),

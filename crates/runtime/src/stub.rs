@@ -1,6 +1,6 @@
 //! Where instrumented code comes in when its inlined test says nothing of an access.
 //!
-//! First an access that SlimState foresees is taken ([`engine::slimstate::StreamTable`] has the rule), in some 30 instructions and
+//! First, where no location has anything recorded, as in compressed arrays, an access that SlimState foresees is taken ([`engine::slimstate::StreamTable`] has the rule), in some 40 instructions and
 //! three registers, without entering the runtime: one instruction changes the stream, and it finds `next` as it was or does
 //! nothing, so a signal may come at any point. Who is inside the runtime already (a handler of its own fault) takes the long way, which
 //! is none.
@@ -17,10 +17,10 @@
 
 use engine::shadow::Location;
 
-/// Takes a foreseen access at rdi and returns to the program, or goes back to `6:`. The streams are there. `$sized` compares the size, where it
+/// Takes a foreseen access at rdi and returns to the program, or goes on as `$unforeseen` says. It begins at `1:`; the streams are there. `$sized` compares the size, where it
 /// is not given by the place.
 macro_rules! take_foreseen {
-    ($sized:literal) => {
+    ($sized:literal, $unforeseen:expr) => {
         concat!(
             "1:\n",
             "mov rcx, qword ptr fs:[r11 + {streams}]\n",
@@ -80,9 +80,62 @@ macro_rules! take_foreseen {
             "jmp 4b\n",
             "9:\n",
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            $unforeseen,
+        )
+    };
+}
+
+/// Where an access that is not foreseen goes on: back to `6:`, if it came from there. One to a word was asked for its location before: it is recorded nowhere, or the page is not in
+/// the cache.
+macro_rules! unforeseen {
+    (Read 16) => {
+        "jmp 6b\n"
+    };
+    (Read 24) => {
+        "jmp 6b\n"
+    };
+    (Read 32) => {
+        "jmp 6b\n"
+    };
+    (Write 16) => {
+        "jmp 6b\n"
+    };
+    (Write 24) => {
+        "jmp 6b\n"
+    };
+    (Write 32) => {
+        "jmp 6b\n"
+    };
+    (Any 0) => {
+        "jmp 6b\n"
+    };
+    ($kind:ident $size:tt) => {
+        concat!(
+            $crate::stub::find_location!("50b"),
+            "mov rax, qword ptr [rcx]\n",
+            "test rax, rax\n",
+            "jz 20b\n",
             "jmp 6b\n",
         )
     };
+}
+
+/// What comes first: wide accesses and ranges may be foreseen.
+macro_rules! begin {
+    (Read 16) => { $crate::stub::begin!(@wide) };
+    (Read 24) => { $crate::stub::begin!(@wide) };
+    (Read 32) => { $crate::stub::begin!(@wide) };
+    (Write 16) => { $crate::stub::begin!(@wide) };
+    (Write 24) => { $crate::stub::begin!(@wide) };
+    (Write 32) => { $crate::stub::begin!(@wide) };
+    (Any 0) => { $crate::stub::begin!(@wide) };
+    (@wide) => {
+        concat!(
+            "cmp qword ptr fs:[r11 + {streams}], 0\n",
+            "jne 1f\n",
+        )
+    };
+    ($kind:ident $size:tt) => { "" };
 }
 
 /// Goes to `$yes` if the bytes at rdi are recorded in the cell of which rax is the difference to the epoch, else behind, by `$no` or
@@ -155,13 +208,13 @@ macro_rules! take_settled {
     };
     ($kind:ident $size:tt) => {
         concat!(
-            $crate::stub::find_location!("50f"),
+            $crate::stub::find_location!("49f"),
             "mov rax, qword ptr [rcx]\n",
             // Two accesses, or none: to be recorded.
             "test eax, {inline}\n",
             "jnz 20f\n",
             "test rax, rax\n",
-            "jz 20f\n",
+            "jz 19f\n",
             // The entry of its state.
             "mov rcx, rax\n",
             "shr rax, {state_shift}\n",
@@ -191,6 +244,9 @@ macro_rules! find_page {
     };
     ($kind:ident $size:tt) => {
         concat!(
+            "49:\n",
+            "cmp qword ptr fs:[r11 + {streams}], 0\n",
+            "jne 1f\n",
             "50:\n",
             ".cfi_remember_state\n",
             "cmp dword ptr fs:[r11 + {depth}], 0\n",
@@ -283,8 +339,7 @@ macro_rules! stub {
             // The program will access it next, and what is done until then waits for the shadow.
             "prefetcht0 byte ptr [rdi]",
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
-            "cmp qword ptr fs:[r11 + {streams}], 0",
-            "jne 1f",
+            $crate::stub::begin!($kind $bytes),
             // rax and rcx are pushed; r11 is where the block is.
             "6:",
             $crate::stub::take_settled!($kind $bytes),
@@ -297,13 +352,21 @@ macro_rules! stub {
             ".cfi_restore_state",
             $crate::step::take_step!($kind $bytes),
             $crate::stub::find_page!($kind $bytes),
-            $crate::stub::take_foreseen!($sized),
+            $crate::stub::take_foreseen!($sized, $crate::stub::unforeseen!($kind $bytes)),
             ".cfi_endproc",
             concat!(".size ", stringify!($slow), ", .-", stringify!($slow)),
             inner = sym $inner,
             depth = const core::mem::offset_of!(abi::hot::Block, depth),
             streams = const core::mem::offset_of!(abi::hot::Block, streams),
             disturbed_at = const core::mem::offset_of!(abi::hot::Block, disturbed),
+            plain = const core::mem::offset_of!(abi::hot::Block, plain),
+            plain_shift = const engine::slimstate::PlainTable::SHIFT,
+            plain_mask = const engine::slimstate::PlainTable::MASK,
+            plain_from = const engine::slimstate::PlainTable::FROM,
+            plain_len = const engine::slimstate::PlainTable::LEN,
+            plain_version = const engine::slimstate::PlainTable::VERSION,
+            versions = const engine::slimstate::Versions::PAGES,
+            versions_mask = const engine::slimstate::Versions::MASK,
             set_shift = const engine::slimstate::StreamTable::SET_SHIFT,
             set_mask = const engine::slimstate::StreamTable::SET_MASK,
             stream = const engine::slimstate::StreamTable::SLOT,
@@ -410,7 +473,8 @@ macro_rules! range_stub {
 }
 
 pub(crate) use {
-    find_location, find_page, is_recorded, range_stub, stub, take_foreseen, take_settled, word_stub,
+    begin, find_location, find_page, is_recorded, range_stub, stub, take_foreseen, take_settled,
+    unforeseen, word_stub,
 };
 
 #[cfg(test)]
@@ -479,8 +543,10 @@ pub(crate) mod tests {
         let mut threads = detectors.each_ref().map(|d| d.root(Tid(1)));
         let base = 1 << 40;
         let own = tls::own();
-        let disturbed = core::ptr::from_ref(detectors[0].disturbed()).cast_mut();
-        own.disturbed.store(disturbed, Ordering::Relaxed);
+        let versions = detectors[0].versions().table().cast_mut();
+        own.disturbed.store(versions, Ordering::Relaxed);
+        own.plain
+            .store(threads[0].plain().cast_mut().cast(), Ordering::Relaxed);
         let streams = threads[0].streams().cast_mut().cast();
         own.streams.store(streams, Ordering::Relaxed);
         let (mut taken, mut missed) = (0, 0);
@@ -529,7 +595,8 @@ pub(crate) mod tests {
                 match round % 7 {
                     0 => d.sync(t, engine::SyncOp::Release(SyncId(1)), &mut |_| {}),
                     1 => {
-                        d.disturbed().fetch_add(1, Ordering::Relaxed);
+                        let disturbances = d.versions().disturbances();
+                        disturbances.fetch_add(1, Ordering::Relaxed);
                     }
                     _ => {}
                 }

@@ -108,6 +108,22 @@ pub struct Thread {
     pub signals: Queue,
 }
 
+/// Who knows the numbers of sites.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    sites: &'a SiteCache,
+    /// What the thread holds.
+    locks: LockSetId,
+}
+
+impl Names<'_> {
+    /// The number in `slot` of the site of an event whose entry point returns to `pc`, if it is remembered.
+    #[inline(always)]
+    pub fn number(self, pc: usize, slot: Slot) -> Option<u32> {
+        self.sites.number(tls::context(), pc, self.locks, slot)
+    }
+}
+
 impl Thread {
     /// A thread whose detector state is `state`.
     pub fn new(tid: Tid, state: State) -> Box<Self> {
@@ -129,10 +145,14 @@ impl Thread {
         self.sites.site(tls::context(), pc, self.held.set)
     }
 
-    /// The number of the site in `slot`, if it is remembered.
+    /// The detector's part, and beside it who knows the numbers of sites.
     #[inline(always)]
-    pub fn number(&self, pc: usize, slot: Slot) -> Option<u32> {
-        self.sites.number(tls::context(), pc, self.held.set, slot)
+    pub fn state_and_names(&mut self) -> (&mut State, Names<'_>) {
+        let names = Names {
+            sites: &self.sites,
+            locks: self.held.set,
+        };
+        (&mut self.state, names)
     }
 
     /// Remembers the number of the site that was just asked for.
@@ -162,8 +182,9 @@ impl Thread {
     /// Tells the inlined checks and the stubs where the thread is, after any event of its.
     #[inline]
     pub fn show(&self, own: &tls::Block) {
-        self.state.show(own);
+        // Asked before anything is stored: so it is asked once which state it is.
         let clock = self.state.recorded_by_stubs();
+        self.state.show(own);
         let slot = match clock.filter(|_| self.ignore == [0, 0]) {
             Some(clock) => {
                 ordered::note_own(&own.ordered, clock);

@@ -335,13 +335,13 @@ impl ThreadClock {
     }
 
     /// Does the sync object hold exactly what the thread would release into it now?
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_released(&self, into: &Published) -> bool {
         self.is_idle() && into.shares(&self.past, self.slot) && into.is_at(self.time)
     }
 
     /// As [`ThreadClock::release`], into the atomic object at `addr`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn release_at(
         &mut self,
         addr: Addr,

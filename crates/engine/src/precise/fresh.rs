@@ -1,12 +1,30 @@
-//! Memory that is given out anew: what happened to it before is forgotten.
+//! Memory that is given back, and given out anew: what happened to it before is forgotten then.
 
-use event::Addr;
+use event::{AccessKind, Addr, Site};
 
-use super::Shadow;
+use super::{PreciseThread, Shadow};
+use crate::detector::Sink;
 use crate::shadow::{Location, PAGE_BYTES, Page, Rule, Span};
 use crate::sync::HappensBefore;
 
 impl<R: Rule> Shadow<R> {
+    /// The write that freeing `len` bytes is.
+    pub fn free(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        (addr, len): (Addr, u64),
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let mut work = self.work(order, thread, AccessKind::Write, site).numbered();
+        // A small block, mostly.
+        match self.split_span(addr, len) {
+            Some((page, span)) => work.span(page, span, races),
+            None => work.bytes(addr, len, races),
+        }
+    }
+
     /// Makes `len` bytes at `addr` fresh. Memory that was never touched costs next to nothing, however much it is.
     pub fn clear(&self, order: &HappensBefore, addr: Addr, len: u64) {
         // A small block, mostly.

@@ -108,7 +108,7 @@ impl Block {
     }
 
     /// Checks a plain access by `me` against the plain ones, of which there may be up to `room`, and remembers it if it is recorded.
-    #[inline]
+    #[inline(always)]
     pub(super) fn touch<R: Rule>(
         &self,
         me: &mut ThreadClock,
@@ -127,7 +127,17 @@ impl Block {
     /// Are all plain accesses by this slot?
     #[inline(always)]
     fn is_of(&self, slot: Slot) -> bool {
-        self.iter().all(|old| old.slot() == slot)
+        // A loop that is unrolled, which `all` is not everywhere.
+        for at in 0..ROOM {
+            let old = self.get(at);
+            if old.is_empty() {
+                break;
+            }
+            if old.slot() != slot {
+                return false;
+            }
+        }
+        true
     }
 
     /// The same for a word that nobody else has accessed: all is ordered, and nothing races.
@@ -156,7 +166,7 @@ impl Block {
             if left.same_but_site(access) {
                 same = Some(kept);
             }
-            self.set(kept, left);
+            self.set(kept % ROOM, left);
             kept += 1;
         }
         let rule = rule(access, new, 0, false);
@@ -177,7 +187,8 @@ impl Block {
         room: usize,
     ) -> Option<Left> {
         if !new.is_empty() {
-            let merged = same.and_then(|at| Some((at, merge(self.get(at), new, me, slots)?)));
+            let merged =
+                same.and_then(|at| Some((at, merge(self.get(at % ROOM), new, me, slots)?)));
             if let Some((at, merged)) = merged {
                 self.set(at, merged);
             } else if kept < room {
@@ -202,32 +213,47 @@ impl Block {
         room: usize,
         out: &mut Vec<Conflict>,
     ) -> (RuleName, Left) {
-        // Other readers matter to no read; forgetting them is a matter of room.
-        let known = !access.is_write()
-            && !access.time().0.is_multiple_of(TURN)
-            && self
-                .iter()
-                .any(|old| !old.is_write() && old.slot() == access.slot());
         let mut new = access;
         let mut count = 0;
         let mut kept = 0;
         let mut readers = 0;
         let mut same = None;
-        for (at, old) in self.iter().enumerate() {
+        let mut among = None;
+        let mut reader = false;
+        let is_own = |old: Cell| !old.is_write() && old.slot() == access.slot();
+        // Is the thread among the readers, and not to look at the others in this epoch? What is before `at` has changed already.
+        let is_among = |reader: bool, at: usize| {
+            !access.is_write()
+                && !access.time().0.is_multiple_of(TURN)
+                && (reader
+                    || (at..ROOM)
+                        .map(|at| self.get(at))
+                        .take_while(|cell| !cell.is_empty())
+                        .any(is_own))
+        };
+        for at in 0..ROOM {
+            let old = self.get(at);
+            if old.is_empty() {
+                break;
+            }
             count = at + 1;
-            let other = !old.is_write() && old.slot() != access.slot();
-            let left = if known && other {
-                old
-            } else {
-                step::<R>(old, &mut new, me, &mut |old, mask| {
-                    conflict(out, old, false, mask);
-                })
-            };
-            // Those that a write supersedes are counted, those that a read does are not.
-            let seen = if access.is_write() { old } else { left };
-            readers += usize::from(other && seen.mask() & access.mask() != 0);
-            if left.is_empty() {
-                continue;
+            let mut left = old;
+            reader |= is_own(old);
+            // Most accesses in a block are to other bytes.
+            if old.mask() & access.mask() != 0 {
+                let other = !old.is_write() && old.slot() != access.slot();
+                // Other readers matter to no read; forgetting them is a matter of room.
+                if !(other && *among.get_or_insert_with(|| is_among(reader, at))) {
+                    left = step::<R>(old, &mut new, me, &mut |old, mask| {
+                        conflict(out, old, false, mask);
+                    });
+                }
+                // Those that a write supersedes are counted, those that a read does are not.
+                let seen = if access.is_write() { old } else { left };
+                readers += usize::from(other && seen.mask() & access.mask() != 0);
+                if left.is_empty() {
+                    continue;
+                }
             }
             if left.same_but_site(access) {
                 same = Some(kept);
@@ -237,6 +263,7 @@ impl Block {
             }
             kept += 1;
         }
+        let known = among == Some(true);
         let rule = rule(access, new, readers, known);
         let new = if record { new } else { Cell::EMPTY };
         self.record(me, slots, new, same, (kept, count), room)
@@ -246,6 +273,7 @@ impl Block {
 
 /// Which of FastTrack's rules was that? `left`: what of the access still needs a record; `readers`: how many reads by others there are of its bytes; `known`: is the thread among
 /// the readers?
+#[inline(always)]
 fn rule(access: Cell, left: Cell, readers: usize, known: bool) -> RuleName {
     match (access.is_write(), readers) {
         _ if left.is_empty() => RuleName::same_epoch(access.kind()),

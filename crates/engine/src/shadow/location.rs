@@ -24,6 +24,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use event::AccessKind;
+use smallvec::SmallVec;
 
 use super::cell::{Asked, Cell, Epoch};
 use super::depot::Depot;
@@ -180,6 +181,13 @@ impl Location {
         self.seen()[0].is_inline()
     }
 
+    /// Does it remember two accesses at most, just now, that have all bytes of `mask`?
+    #[inline(always)]
+    pub(crate) fn has(&self, mask: u8) -> bool {
+        let [first, second] = self.seen();
+        first.is_inline() && (first.mask() | second.mask()) & mask == mask
+    }
+
     /// Was it never accessed since it was last cleared?
     #[inline]
     pub fn is_untouched(&self) -> bool {
@@ -284,7 +292,7 @@ impl Location {
         }
     }
 
-    /// As [`Location::touch`] for the plain access `cell`, which is recorded, if what the location remembers is in a block and nobody holds it. Otherwise nothing is done.
+    /// As [`Location::touch`], if what the location remembers is in a block and nobody holds it: for an atomic access, a block that is mixed. Otherwise nothing is done.
     #[inline(always)]
     pub(crate) fn touch_in_block<R: Rule>(
         &self,
@@ -292,21 +300,24 @@ impl Location {
         me: &mut ThreadClock,
         slots: &Slots,
         memo: &mut Memo,
-        cell: Cell,
+        touch: Touch,
         out: &mut Vec<Conflict>,
     ) -> Option<RuleName> {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
-        let block = first.as_block()?;
+        let block = if touch.atomic {
+            first.as_mixed()?
+        } else {
+            first.as_block()?
+        };
         if !self.try_lock(first) {
             return None;
         }
         let old = [first, Cell(self.cells[1].load(Ordering::Relaxed))];
-        let touch = Touch {
-            cell,
-            atomic: false,
-            record: true,
+        let (new, touched) = if touch.atomic {
+            touch_mixed::<R>(old, block, depot, me, slots, memo, touch, out)
+        } else {
+            touch_block::<R>(old, block, depot, me, slots, memo, touch, out)
         };
-        let (new, touched) = touch_block::<R>(old, block, depot, me, slots, memo, touch, out);
         self.unlock(new);
         Some(touched.rule)
     }
@@ -426,9 +437,21 @@ impl Location {
         self.unlock([first, second]);
     }
 
+    /// One with the same past, made by who has this one alone.
+    pub(crate) fn copy(&self, depot: &Depot) -> Location {
+        let cells = self.cells.each_ref();
+        let cells = cells.map(|cell| Cell(cell.load(Ordering::Relaxed)));
+        if cells[0].is_inline() {
+            return Location::with_cells(cells);
+        }
+        let copy = Location::new();
+        copy.absorb(depot, &self.history(depot), 0xFF);
+        copy
+    }
+
     /// All accesses remembered, and whether each is atomic.
-    pub(crate) fn history(&self, depot: &Depot) -> Vec<(Cell, bool)> {
-        let mut all = Vec::new();
+    pub(crate) fn history(&self, depot: &Depot) -> SmallVec<[(Cell, bool); 2]> {
+        let mut all = SmallVec::new();
         self.each(depot, |cell, atomic| all.push((cell, atomic)));
         all
     }

@@ -168,6 +168,7 @@ impl Memo {
     }
 
     /// The location does not need its block any more.
+    #[inline(never)]
     pub(super) fn give_block(&mut self, depot: &Depot, block: Owned) {
         let free = block.next();
         if free.life > MAX_LIFE || self.blocks.len() >= 2 * BLOCKS {

@@ -132,18 +132,23 @@ pub(super) fn touch_block<R: Rule>(
             memo.give_block(depot, owned);
             cells
         }
-        Left::More(access) => {
-            memo.scratch.load_block(block);
-            memo.scratch.insert(access, false);
-            memo.give_block(depot, owned);
-            memo.store(depot)
-        }
+        Left::More(access) => replace_block(owned, depot, memo, access),
     };
     let touched = Touched {
         rule,
         overwritten: 0,
     };
     (new, touched)
+}
+
+/// Another state in place of a block, with an access that had no room there.
+#[cold]
+#[inline(never)]
+fn replace_block(owned: Owned, depot: &Depot, memo: &mut Memo, more: Cell) -> [Cell; 2] {
+    memo.scratch.load_block(depot.block(owned.index));
+    memo.scratch.insert(more, false);
+    memo.give_block(depot, owned);
+    memo.store(depot)
 }
 
 /// The same for a state in a block that is mixed.
@@ -237,6 +242,7 @@ fn is_read_by_two(old: [Cell; 2], access: Cell) -> bool {
 
 /// What a location that is not inline may hold in its second cell once `access` is recorded: that access, with the bytes of the
 /// hint before if it was of the same epoch. True of the state, so that the same-epoch test may rely on it.
+#[inline(always)]
 fn hint(old: [Cell; 2], access: Cell) -> Cell {
     let before = old[1];
     if !old[0].is_inline() && before.same_epoch(access) && (before.is_write() || !access.is_write())

@@ -44,14 +44,16 @@ mod price {
     /// … or is not, so that the border of a run is moved …
     pub(super) const MOVE: i32 = 4;
     /// … or that a run is made: of which there will be fewer again, if this goes on; or it is to several words, and no table of the thread's has these …
-    pub(super) const MAKE: i32 = 8;
+    pub(super) const MAKE: i32 = 16;
     /// … one to any other word, where a test that is inlined might have answered …
-    pub(super) const WORD: i32 = 64;
+    pub(super) const WORD: i32 = 256;
     /// … and one that makes a run of its own.
-    pub(super) const ALONE: i32 = 128;
+    pub(super) const ALONE: i32 = 512;
     /// No page has more to spend than this, whatever it was used for in the past: enough to go through it twice, word by word, with several
-    /// looks at each. A page that was whole starts with it.
+    /// looks at each.
     pub(super) const MOST: i32 = 8192;
+    /// A page that was whole starts with this: some three times what it costs to split one. Tables are cleared at once, and used at random.
+    pub(super) const START: i32 = 3072;
     /// With more lanes there is little left that runs could save.
     pub(super) const LANES: usize = 448;
 }
@@ -177,7 +179,7 @@ impl RunPages {
     }
 
     fn credit(&self, touched: bool) -> i32 {
-        self.credit + if touched { price::MOST } else { 0 }
+        self.credit + if touched { price::START } else { 0 }
     }
 
     /// An entry for `page`, whose words all have the history of `cells`: which may be copied.

@@ -95,6 +95,7 @@ impl Settled {
     }
 
     /// The thread's `access` is recorded in the state `first`. Nothing is noted of states that are inline.
+    #[inline(never)]
     pub(super) fn settle(&self, depot: &Depot, first: Cell, access: Cell) {
         if first.is_inline() {
             return;

@@ -135,7 +135,7 @@ impl<P: Partition> Body<P> {
     pub(super) fn end(&mut self, depot: &Depot) {
         self.used = false;
         discard(&self.table, depot);
-        self.table = Vec::new();
+        empty(&mut self.table);
         if let Some(own) = self.own.take() {
             discard(&own, depot);
         }
@@ -166,6 +166,12 @@ impl<P: Partition> Body<P> {
     }
 }
 
+/// Back to no locations. Room for one, which most arrays begin with, is kept.
+fn empty(table: &mut Vec<Location>) {
+    table.clear();
+    table.shrink_to(1);
+}
+
 /// What changes when a partition is refined.
 struct Change<'a, 'g> {
     table: &'a mut Vec<Location>,
@@ -173,12 +179,6 @@ struct Change<'a, 'g> {
     base: u64,
     shift: u8,
     ground: &'a Ground<'g>,
-}
-
-fn copy(location: &Location, depot: &Depot) -> Location {
-    let copy = Location::new();
-    copy.absorb(depot, &location.history(depot), 0xFF);
-    copy
 }
 
 /// Forgets what is in the locations, so that the depot has no more of it.
@@ -191,14 +191,18 @@ fn discard(table: &[Location], depot: &Depot) {
 impl Refined for Change<'_, '_> {
     fn rebuild(&mut self, locations: u64, origin: &dyn Fn(u64) -> u64) {
         let depot = self.ground.memory.depot();
+        if locations == 0 {
+            discard(self.table, depot);
+            return empty(self.table);
+        }
         let new = (0..locations)
-            .map(|x| copy(&self.table[origin(x) as usize], depot))
+            .map(|x| self.table[origin(x) as usize].copy(depot))
             .collect();
         let old = core::mem::replace(self.table, new);
         discard(&old, depot);
     }
     fn grow(&mut self, origin: u64) {
-        let new = copy(&self.table[origin as usize], self.ground.memory.depot());
+        let new = self.table[origin as usize].copy(self.ground.memory.depot());
         self.table.push(new);
     }
     fn single(&mut self, elements: Strided, origin: u64) {
@@ -278,8 +282,9 @@ impl<P: Partition> Array<P> {
         self.granules.store(granules.end - granules.start, Relaxed);
         let n = (bytes.end - bytes.start) >> shift;
         let partition = P::coarse(n);
-        body.table = Vec::new();
+        body.table.clear();
         if partition.singles(n) == 0 {
+            body.table.reserve_exact(1);
             body.table.push(Location::new());
         }
         body.bytes = bytes;
@@ -356,9 +361,12 @@ impl<P: Partition> Array<P> {
         let end = body.bytes.start + (body.singles() << body.shift);
         let depot = ground.memory.depot();
         let words = body.bytes.start / 8..end.div_ceil(8);
-        let own = words.map(|word| match ground.memory.location(Addr(word * 8)) {
-            Some(location) => copy(location, depot),
-            None => Location::new(),
+        let own = words.map(|word| {
+            let own = Location::new();
+            if let Some(location) = ground.memory.location(Addr(word * 8)) {
+                own.absorb(depot, &location.history(depot), 0xFF);
+            }
+            own
         });
         body.own = Some(own.collect());
         // From now on, all accesses come by here.

@@ -10,6 +10,7 @@ use super::directory::{Directory, Found, GRANULE};
 use super::ground::Ground;
 use super::partition::Partition;
 use super::stats::Retired;
+use super::versions::Versions;
 use crate::detector::BlockShadow;
 use crate::grow::Grow;
 use crate::lock::{
@@ -21,6 +22,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 use event::{Addr, Site};
+use smallvec::SmallVec;
 
 const SHARDS: usize = 16;
 
@@ -37,12 +39,11 @@ pub(super) struct Arrays<P> {
     directory: Directory,
     /// Entries ever used; entry 0 is none.
     used: AtomicU32,
-    /// Changes whenever plain memory becomes an array, and when an array's memory is given to another block.
-    version: AtomicU32,
-    /// Changes whenever an array that threads have footprints of gets a flag.
-    pub(super) disturbances: AtomicU32,
+    /// Change whenever plain memory becomes an array, and when an array's memory is given to another block: plain memory, or single elements
+    /// of an array, may be so no more.
+    pub(super) versions: Versions,
     /// Arrays with detached bytes, and how many these are.
-    detached: (AtomicU32, Lock<Vec<ArrayId>>),
+    detached: (AtomicU32, Lock<SmallVec<[ArrayId; 4]>>),
     shards: [Lock<Shard>; SHARDS],
     /// Number and elements of the blocks that are too small. Their sites are not kept: that would cost
     /// more than the blocks.
@@ -70,8 +71,7 @@ impl<P: Partition> Arrays<P> {
             entries: Grow::new(),
             directory: Directory::new(),
             used: AtomicU32::new(0),
-            version: AtomicU32::new(1),
-            disturbances: AtomicU32::new(0),
+            versions: Versions::new(),
             detached: (AtomicU32::new(0), Lock::default()),
             shards: core::array::from_fn(|_| Lock::default()),
             small: (AtomicU64::new(0), AtomicU64::new(0)),
@@ -83,31 +83,31 @@ impl<P: Partition> Arrays<P> {
         self.entries.get(id.get())
     }
 
-    /// A number that changes whenever plain memory, or single elements of an array, may be so no more.
-    #[inline]
-    pub(super) fn version(&self) -> u32 {
-        self.version.load(Acquire)
-    }
-
     /// A number that changes whenever an array that threads have footprints of gets a flag.
     #[inline(always)]
     pub(super) fn disturbances(&self) -> u32 {
-        self.disturbances.load(Acquire)
+        self.versions.disturbances().load(Acquire)
     }
 
-    /// Is the whole page of `addr` plain memory?
+    /// Are `bytes` on one page, all of which is plain memory?
     #[inline]
-    pub(super) fn is_plain(&self, addr: Addr) -> bool {
-        self.directory.is_plain(addr)
+    pub(super) fn are_plain(&self, bytes: &Range<u64>) -> bool {
+        let near = bytes.start / 4096 == bytes.end.saturating_sub(1) / 4096;
+        near && self.directory.is_plain(Addr(bytes.start))
+    }
+
+    /// Does a block of `bytes` that is no array concern none either?
+    #[inline]
+    pub(super) fn are_apart(&self, bytes: &Range<u64>) -> bool {
+        self.are_plain(bytes) && self.detached.0.load(Acquire) == 0
     }
 
     /// Whose shadow is it? What lies behind `last` is not asked for.
     pub(super) fn owner(&self, addr: u64, last: u64) -> Owner {
         let next = (addr | (GRANULE - 1)).saturating_add(1);
-        let (found, run_end) = self.directory.run(Addr(addr), last);
+        let (found, run) = self.directory.run(Addr(addr), last);
         match found {
-            Found::PlainPage => Owner::Plain(addr & !4095..run_end),
-            Found::Plain => Owner::Plain(addr & !(GRANULE - 1)..run_end),
+            Found::PlainPage | Found::Plain => Owner::Plain(run),
             Found::Array(id, _) => {
                 let array = self.get(id);
                 let bytes = array.bytes();
@@ -173,7 +173,7 @@ impl<P: Partition> Arrays<P> {
         drop(body);
         if self.detached.0.load(Acquire) != 0 {
             let mut all = self.detached.1.lock();
-            all.retain(|&other| other != id);
+            all.retain(|other| *other != id);
             self.detached.0.store(all.len() as u32, SeqCst);
         }
         self.shard(id).lock().free.push(id.get());
@@ -218,10 +218,9 @@ impl<P: Partition> Arrays<P> {
     }
 
     /// The blocks that have a granule of `bytes`, other than living neighbours.
-    pub(super) fn superseded(&self, bytes: &Range<u64>) -> Vec<ArrayId> {
-        let mut all = Vec::new();
-        let near = bytes.start / 4096 == bytes.end.saturating_sub(1) / 4096;
-        if bytes.is_empty() || near && self.is_plain(Addr(bytes.start)) {
+    pub(super) fn superseded(&self, bytes: &Range<u64>) -> SmallVec<[ArrayId; 4]> {
+        let mut all = SmallVec::new();
+        if bytes.is_empty() || self.are_plain(bytes) {
             return all;
         }
         self.directory.owners(bytes, &mut |id| {
@@ -274,9 +273,9 @@ impl<P: Partition> Arrays<P> {
                 }
             }
         }
-        if !old.is_empty() {
+        for &id in old {
             // Their single elements are no longer where threads may remember them.
-            self.version.fetch_add(1, AcqRel);
+            self.versions.changed(&self.get(id).bytes());
         }
         let len = bytes.end.saturating_sub(bytes.start);
         ground.memory.clear(ground.order, Addr(bytes.start), len);
@@ -292,14 +291,14 @@ impl<P: Partition> Arrays<P> {
             Some(shift) if !neighbour => {
                 let id = self.take(bytes.start);
                 self.get(id)
-                    .begin(bytes.clone(), shift, site, &self.disturbances);
-                let mut lost = Vec::new();
+                    .begin(bytes.clone(), shift, site, self.versions.disturbances());
+                let mut lost: SmallVec<[(ArrayId, u64); 4]> = SmallVec::new();
                 self.directory
                     .set(&bytes, id, &mut |id, granules| match lost.last_mut() {
                         Some((last, sum)) if *last == id => *sum += granules,
                         _ => lost.push((id, granules)),
                     });
-                self.version.fetch_add(1, AcqRel);
+                self.versions.changed(&around);
                 for (id, granules) in lost {
                     self.lose(id, granules, depot);
                 }

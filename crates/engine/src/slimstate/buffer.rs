@@ -1,15 +1,17 @@
 //! Commit buffers: the footprints of one thread that are still to be committed.
 //!
 //! At most [`Buffer::CAPACITY`] arrays, as in the paper. Beside them, a small cache from pages to what was last found
-//! there, so that a loop finds its array with one or two comparisons; and the memory without arrays that was found last, however many
-//! pages it has.
+//! there, so that a loop finds its array with one or two comparisons; one from pages to the memory without arrays; and the last stretch of such
+//! memory, however many pages it has.
 
 use super::array::ArrayId;
 use super::footprint::Footprint;
 use super::trail::Trail;
+use super::versions::{Version, Versions};
 use crate::boxed::boxed_with;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem::offset_of;
 use core::ops::Range;
 use event::AccessKind;
 
@@ -48,23 +50,51 @@ impl<F> Entry<F> {
     }
 }
 
-/// Something that was found on a page.
+/// An array that was found on a page.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// Where it was found: so many bytes from here on.
     from: u64,
     len: u64,
-    /// Number of an entry, or `PLAIN`.
+    /// Number of its entry.
     entry: u32,
-    /// Of the buffer for an entry; of the arrays for plain memory.
+    /// Of the buffer.
     version: u32,
 }
+
+/// Memory without arrays: whole words.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    from: u64,
+    len: u32,
+    /// When that was so.
+    version: u32,
+}
+
+/// What a thread knows of memory without arrays, as the program's checks find it. The word at an address is in no array if it is within the `len` bytes
+/// `from` the entry of its page on, and the entry's `version` is what [`Versions`] have for the page now.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct PlainTable([Plain; SEEN]);
+
+#[allow(missing_docs, reason = "offsets of the fields that have these names")]
+impl PlainTable {
+    /// `page & MASK` is the number of a page's entry, which has `1 << SHIFT` bytes.
+    pub const MASK: usize = SEEN - 1;
+    pub const SHIFT: u32 = size_of::<Plain>().trailing_zeros();
+    pub const FROM: usize = offset_of!(Plain, from);
+    pub const LEN: usize = offset_of!(Plain, len);
+    pub const VERSION: usize = offset_of!(Plain, version);
+}
+
+const _: () = assert!(size_of::<Plain>() == 1 << PlainTable::SHIFT && SEEN.is_power_of_two());
 
 impl Seen {
     const NOTHING: Seen = Seen {
         from: 0,
         len: 0,
-        entry: PLAIN,
+        entry: 0,
         version: 0,
     };
 
@@ -74,7 +104,45 @@ impl Seen {
     }
 }
 
-const PLAIN: u32 = u32::MAX;
+impl Plain {
+    const NOTHING: Plain = Plain {
+        from: 0,
+        len: 0,
+        version: 0,
+    };
+
+    #[inline(always)]
+    const fn has(&self, addr: u64) -> bool {
+        addr.wrapping_sub(self.from) < self.len as u64
+    }
+
+    #[inline(always)]
+    const fn end(&self) -> u64 {
+        self.from + self.len as u64
+    }
+
+    #[inline(always)]
+    const fn has_all(&self, bytes: &Range<u64>) -> bool {
+        self.from <= bytes.start && bytes.end <= self.end()
+    }
+
+    /// That memory, and what was known before if the two make one.
+    fn see(&mut self, from: u64, to: u64, version: u32) {
+        let (mut all, end) = (from..to, self.end());
+        if self.version == version && from <= end && self.from <= to {
+            all = from.min(self.from)..to.max(end);
+            if all.end - all.start > u64::from(u32::MAX) {
+                all = from..to;
+            }
+        }
+        *self = Plain {
+            from: all.start,
+            len: (all.end - all.start) as u32,
+            version,
+        };
+    }
+}
+
 const NOTHING: u16 = u16::MAX;
 /// Pages of the cache, and how much of one it knows: loops go through several arrays at once, and small ones share a page.
 const SEEN: usize = 256;
@@ -95,14 +163,25 @@ pub(super) enum Cached {
 /// A thread's commit buffer.
 #[derive(Debug)]
 pub(super) struct Buffer<F> {
+    /// Those from `used` on were of earlier regions, and are empty.
     entries: Vec<Entry<F>>,
+    used: usize,
     /// From an array's number, hashed, to its entry. Allocated at the first use; its length is a power of two.
     index: Vec<u16>,
     /// By page.
     seen: Box<[[Seen; WAYS]; SEEN]>,
-    /// The plain memory that was seen last.
-    plain: Seen,
+    /// By page, of which each is a part.
+    plain: Box<[Plain; SEEN]>,
+    /// The plain memory that was seen last, on any number of pages.
+    stretch: Plain,
     version: u32,
+}
+
+impl<F> Buffer<F> {
+    /// Where a [`PlainTable`] is; it stays there as long as the thread.
+    pub(super) fn plain(&self) -> *const PlainTable {
+        (&raw const *self.plain).cast()
+    }
 }
 
 impl<F: Footprint> Buffer<F> {
@@ -112,18 +191,20 @@ impl<F: Footprint> Buffer<F> {
     pub(super) fn new() -> Self {
         Buffer {
             entries: Vec::new(),
+            used: 0,
             index: Vec::new(),
             seen: boxed_with(|| [Seen::NOTHING; WAYS]),
-            plain: Seen::NOTHING,
+            plain: boxed_with(|| Plain::NOTHING),
+            stretch: Plain::NOTHING,
             version: 1,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.used == 0
     }
     pub(super) fn is_full(&self) -> bool {
-        self.entries.len() == Self::CAPACITY
+        self.used == Self::CAPACITY
     }
     #[inline]
     pub(super) fn entry(&mut self, number: usize) -> &mut Entry<F> {
@@ -131,52 +212,47 @@ impl<F: Footprint> Buffer<F> {
     }
     /// Entries have the numbers below that; the next new one gets it.
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.used
     }
 
-    /// What was found last at `addr`, if that is still so. `arrays` is the version of the arrays.
-    #[inline]
-    pub(super) fn recall(&self, addr: u64, arrays: u32) -> Cached {
-        if self.plain.has(addr) && self.plain.version == arrays {
+    /// What was found last at `addr`, if that is still so.
+    #[inline(always)]
+    pub(super) fn recall(&self, addr: u64, versions: &Versions) -> Cached {
+        let page = (addr / 4096) as usize % SEEN;
+        let plain = &self.plain[page];
+        if plain.has(addr) && plain.version == versions.page(addr) {
             return Cached::Plain;
         }
-        for seen in &self.seen[(addr / 4096) as usize % SEEN] {
-            if !seen.has(addr) {
-                continue;
-            }
-            if seen.entry == PLAIN && seen.version == arrays {
-                return Cached::Plain;
-            }
-            if seen.entry != PLAIN && seen.version == self.version {
+        if self.stretch.has(addr) && self.stretch.version == versions.all() {
+            return Cached::Plain;
+        }
+        for seen in &self.seen[page] {
+            if seen.has(addr) && seen.version == self.version {
                 return Cached::Entry(seen.entry as usize);
             }
         }
         Cached::Unknown
     }
 
+    /// Are these bytes known to be in no array?
+    #[inline]
+    pub(super) fn knows_plain(&self, bytes: &Range<u64>, versions: &Versions) -> bool {
+        let plain = &self.plain[(bytes.start / 4096) as usize % SEEN];
+        if plain.has_all(bytes) && plain.version == versions.page(bytes.start) {
+            return true;
+        }
+        self.stretch.has_all(bytes) && self.stretch.version == versions.all()
+    }
+
     /// These bytes of a page are in no array. Only whole words of them are remembered.
-    pub(super) fn saw_plain(&mut self, bytes: Range<u64>, arrays: u32) {
+    pub(super) fn saw_plain(&mut self, bytes: Range<u64>, version: Version) {
         let (from, to) = (bytes.start.next_multiple_of(8), bytes.end & !7);
         if from >= to {
             return;
         }
-        let seen = Seen {
-            from,
-            len: to - from,
-            entry: PLAIN,
-            version: arrays,
-        };
-        if seen.len == 4096 {
-            // Of a page with an array, the array is what loops ask for.
-            self.remember(seen);
-        }
-        let last = self.plain.from..self.plain.from + self.plain.len;
-        if self.plain.version == arrays && from <= last.end && last.start <= to {
-            self.plain.from = from.min(last.start);
-            self.plain.len = to.max(last.end) - self.plain.from;
-        } else {
-            self.plain = seen;
-        }
+        let on_page = &mut self.plain[(from / 4096) as usize % SEEN];
+        on_page.see(from, to, version.page);
+        self.stretch.see(from, to, version.all);
     }
 
     /// `addr` belongs to the array of that entry.
@@ -226,7 +302,7 @@ impl<F: Footprint> Buffer<F> {
         let len = 2 * self.index.len();
         self.index.clear();
         self.index.resize(len, NOTHING);
-        for (number, entry) in self.entries.iter_mut().enumerate() {
+        for (number, entry) in self.entries[..self.used].iter_mut().enumerate() {
             let mut place = first_place(entry.id, len);
             while self.index[place] != NOTHING {
                 place = (place + 1) % len;
@@ -244,16 +320,23 @@ impl<F: Footprint> Buffer<F> {
         bytes: Range<u64>,
         shift: u8,
     ) -> usize {
-        let number = self.entries.len();
+        let number = self.used;
         self.index[usize::from(place)] = number as u16;
-        self.entries.push(Entry {
-            id,
-            bytes,
-            shift,
-            trails: [Trail::default(), Trail::default()],
-            place,
-        });
-        if 2 * self.entries.len() > self.index.len() {
+        match self.entries.get_mut(number) {
+            Some(entry) => {
+                (entry.id, entry.bytes) = (id, bytes);
+                (entry.shift, entry.place) = (shift, place);
+            }
+            None => self.entries.push(Entry {
+                id,
+                bytes,
+                shift,
+                trails: [Trail::default(), Trail::default()],
+                place,
+            }),
+        }
+        self.used += 1;
+        if 2 * self.used > self.index.len() {
             self.lengthen();
         }
         number
@@ -261,9 +344,11 @@ impl<F: Footprint> Buffer<F> {
 
     /// Empties the buffer, whose footprints must have been committed.
     pub(super) fn clear(&mut self) {
-        for entry in self.entries.drain(..) {
+        for entry in &mut self.entries[..self.used] {
             self.index[usize::from(entry.place)] = NOTHING;
+            entry.trails.iter_mut().for_each(Trail::end);
         }
+        self.used = 0;
         if self.entries.capacity() > KEPT {
             self.entries = Vec::new();
             self.index = Vec::new();

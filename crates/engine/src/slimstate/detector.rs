@@ -2,7 +2,7 @@
 
 use super::array::{ATOMICS, ArrayId, SINGLES};
 use super::arrays::{Arrays, Owner};
-use super::buffer::{Buffer, Cached};
+use super::buffer::{Buffer, Cached, PlainTable};
 use super::directory::Directory;
 use super::footprint::Footprint;
 use super::ground::{Ground, Manner, Tally};
@@ -14,7 +14,7 @@ use super::{BitSet, Labels, Strided};
 use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
-use crate::shadow::{Entries, Epoch, FastTrackRule, Location, RuleName, Span};
+use crate::shadow::{Depot, Entries, Epoch, FastTrackRule, Location, RuleName, Span};
 use crate::sync::{Bracket, HappensBefore};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -102,6 +102,10 @@ impl<F> SlimThread<F> {
     pub fn settled(&self) -> &Entries {
         self.base.memo.settled()
     }
+    /// Where the program's checks find what memory has no array.
+    pub fn plain(&self) -> *const PlainTable {
+        self.buffer.plain()
+    }
     /// Where the program's checks find what is foreseen.
     pub fn streams(&self) -> *const StreamTable {
         self.streams.table()
@@ -141,6 +145,11 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         self.memory.split_location(addr)
     }
 
+    /// Where the states of locations are that do not fit into them.
+    pub fn depot(&self) -> &Depot {
+        self.memory.depot()
+    }
+
     /// Where these locations are found.
     pub fn split_root(&self) -> *const () {
         self.memory.split_root()
@@ -156,7 +165,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             order: &self.order,
             memory: &self.memory,
             lists: &self.lists,
-            disturbances: &self.arrays.disturbances,
+            disturbances: self.arrays.versions.disturbances(),
             thread: base,
             tally,
             found: Vec::new(),
@@ -174,6 +183,12 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             };
             self.fold(thread, target, races);
         }
+        self.commit_folded(thread, number, races);
+    }
+
+    /// The same for an entry whose streams have been folded.
+    fn commit_folded(&self, thread: &mut SlimThread<F>, number: usize, races: Sink<'_>) {
+        let kinds = [AccessKind::Read, AccessKind::Write];
         let SlimThread {
             base,
             buffer,
@@ -215,8 +230,9 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
 
     #[inline(never)]
     fn flush_all(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
+        self.fold_all(thread, races);
         for number in 0..thread.buffer.len() {
-            self.commit_entry(thread, number, races);
+            self.commit_folded(thread, number, races);
         }
         thread.streams.clear();
         for number in 0..thread.buffer.len() {
@@ -262,9 +278,12 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         site: Site,
         races: Sink<'_>,
     ) {
+        if thread.buffer.knows_plain(&bytes, &self.arrays.versions) {
+            return self.touch_plain(thread, bytes, manner, site, races);
+        }
         let mut at = bytes.start;
         while at < bytes.end {
-            let version = self.arrays.version();
+            let version = self.arrays.versions.at(at);
             match self.arrays.owner(at, bytes.end - 1) {
                 Owner::Plain(plain) => {
                     let end = plain.end.min(bytes.end);
@@ -329,7 +348,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
                 size: size as u32,
                 site,
             };
-            return self.memory.access(order, base, access, races);
+            return self.memory.access_single(order, base, access, races);
         }
         if manner.atomic {
             self.memory
@@ -379,7 +398,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         let more = Strided::new(from >> shift, ((from + len) >> shift) - 1, stride);
         if manner.atomic || array.flags() & SINGLES != 0 {
             if manner.atomic {
-                array.add_flag(ATOMICS, &self.arrays.disturbances);
+                array.add_flag(ATOMICS, self.arrays.versions.disturbances());
             }
             self.commit_entry(thread, number, races);
             thread.tally.at_once += 1;
@@ -422,8 +441,8 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         cached: Cached,
         races: Sink<'_>,
     ) {
-        // A line goes through several arrays, each a place of its own; but a place goes as far as its array, since what it accesses
-        // there is to be one footprint.
+        // The caller has asked the streams of an array that it knows.
+        let asked = matches!(cached, Cached::Entry(_));
         let cached = match cached {
             Cached::Unknown => self.look(thread, access.addr),
             known => known,
@@ -432,22 +451,21 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         if cached == Cached::Plain && access.addr.0 % 8 + u64::from(access.size) <= 8 {
             let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
             let (order, base) = (&self.order, &mut thread.base);
-            return self.memory.access(order, base, access, races);
+            return self.memory.access_single(order, base, access, races);
         }
         let number = match cached {
             Cached::Entry(number) => number,
             // The one that it will have, if it is an array's.
             Cached::Plain | Cached::Unknown => thread.buffer.len(),
-        } as u64;
-        let line = u64::from(access.site.0) << 1 | access.kind as u64;
-        let place = line.wrapping_add(number.wrapping_mul(37)) << 3 | 1;
-        let key = PlaceKey::new(place, number << 33 | line);
-        if !self.take(thread, key, access.addr, u64::from(access.size)) {
-            self.access_at(thread, key, access, races);
+        };
+        let key = place_of(access, number);
+        if asked || !self.take(thread, key, access.addr, u64::from(access.size)) {
+            self.access_array(thread, key, access, cached, races);
         }
     }
 
     /// `bytes` are fresh: an array if `shift` is given, else plain memory.
+    #[inline]
     fn begin(
         &self,
         thread: &mut SlimThread<F>,
@@ -456,9 +474,28 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         site: Site,
         races: Sink<'_>,
     ) {
-        self.still(thread, races);
         thread.base.clock.renewed_memory();
+        if shift.is_none() && !bytes.is_empty() && self.arrays.are_apart(&bytes) {
+            let len = bytes.end - bytes.start;
+            return self.memory.clear(&self.order, Addr(bytes.start), len);
+        }
+        self.supersede(thread, bytes, shift, site, races);
+    }
+
+    /// The same where arrays are.
+    #[inline(never)]
+    fn supersede(
+        &self,
+        thread: &mut SlimThread<F>,
+        bytes: Range<u64>,
+        shift: Option<u8>,
+        site: Site,
+        races: Sink<'_>,
+    ) {
         let old = self.arrays.superseded(&bytes);
+        if !old.is_empty() {
+            self.still(thread, races);
+        }
         if old
             .iter()
             .any(|&id| self.arrays.get(id).flags() & SINGLES != 0)
@@ -467,6 +504,21 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
         let ground = self.ground(&mut thread.base, &mut thread.tally, races);
         self.arrays.alloc(bytes, shift, &old, site, &ground);
+    }
+
+    /// A block that is in no array is freed.
+    #[inline]
+    fn free_plain(
+        &self,
+        thread: &mut SlimThread<F>,
+        bytes: Range<u64>,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
+        let (order, base) = (&self.order, &mut thread.base);
+        let bytes = (Addr(bytes.start), bytes.end - bytes.start);
+        self.memory.free(order, base, bytes, site, races);
     }
 
     /// Atomic objects in `bytes` are no more.
@@ -478,6 +530,16 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             }
         }
     }
+}
+
+/// The place of an access of which only its line is known, in the array of that entry. A line goes through several arrays, each a place of its own;
+/// but a place goes as far as its array, since what it accesses there is to be one footprint.
+#[inline(always)]
+fn place_of(access: Access, number: usize) -> PlaceKey {
+    let number = number as u64;
+    let line = u64::from(access.site.0) << 1 | access.kind as u64;
+    let place = line.wrapping_add(number.wrapping_mul(37)) << 3 | 1;
+    PlaceKey::new(place, number << 33 | line)
 }
 
 /// Can the operation change what its thread knows, or what others know of it?
@@ -526,9 +588,22 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         if word.is_some_and(|(location, mask)| location.is_redundant(epoch, access.kind, mask)) {
             return thread.base.counts.add(RuleName::same_epoch(access.kind));
         }
-        let cached = thread.buffer.recall(access.addr.0, self.arrays.version());
-        let (Cached::Plain, Some((location, mask))) = (cached, word) else {
-            return self.access_line(thread, access, cached, races);
+        let (location, mask) = match word {
+            // Bytes that have something recorded there are in no compressed array.
+            Some((location, mask)) if location.has(mask) => (location, mask),
+            word => {
+                let cached = thread.buffer.recall(access.addr.0, &self.arrays.versions);
+                let (Cached::Plain, Some(word)) = (cached, word) else {
+                    let size = u64::from(access.size);
+                    if let Cached::Entry(number) = cached
+                        && self.take(thread, place_of(access, number), access.addr, size)
+                    {
+                        return;
+                    }
+                    return self.access_line(thread, access, cached, races);
+                };
+                word
+            }
         };
         let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
         let (order, base) = (&self.order, &mut thread.base);
@@ -549,7 +624,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
         };
         let manner = Manner::plain(kind);
         if elements.stride == 1 || elements.len() == 1 {
-            if let Cached::Entry(number) = thread.buffer.recall(first, self.arrays.version())
+            if let Cached::Entry(number) = thread.buffer.recall(first, &self.arrays.versions)
                 && self.extend(thread, number, first..end, kind, site)
             {
                 return;
@@ -616,7 +691,13 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
     fn free(&self, thread: &mut Self::Thread, addr: Addr, bytes: u64, site: Site, races: Sink<'_>) {
         thread.base.clock.renewed_memory();
         let bytes = addr.0..addr.0.saturating_add(bytes);
-        let whole = match self.arrays.owner(addr.0, addr.0) {
+        if self.arrays.are_plain(&bytes) {
+            return self.free_plain(thread, bytes, site, races);
+        }
+        let whole = match self.arrays.owner(addr.0, bytes.end.saturating_sub(1)) {
+            Owner::Plain(plain) if bytes.end <= plain.end => {
+                return self.free_plain(thread, bytes, site, races);
+            }
             Owner::Array(id, all, end) if all == bytes && end == all.end => Some(id),
             _ => None,
         };
@@ -657,23 +738,20 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             self.flush(thread, races);
         }
         let addr = bracket.addr();
-        let clock = &mut thread.base.clock;
-        let repeated = self.order.atomic_read(clock, bracket, size, op);
         let kind = match op {
             AtomicOp::Load(_) => AccessKind::Read,
             AtomicOp::Store(_) | AtomicOp::Rmw(_) => AccessKind::Write,
         };
-        if repeated {
+        let manner = Manner { kind, atomic: true };
+        let end = addr.0.saturating_add(u64::from(size));
+        let clock = &mut thread.base.clock;
+        let operation = self.order.begin_atomic(clock, bracket, size, op);
+        if operation.stands() {
             thread.base.counts.add(RuleName::AtomicRepeated);
         } else {
-            let manner = Manner { kind, atomic: true };
-            let end = addr.0.saturating_add(u64::from(size));
             self.touch(thread, addr.0..end, manner, site, races);
-            let write = kind == AccessKind::Write;
-            thread.base.clock.recorded(addr, size, write);
         }
-        let clock = &mut thread.base.clock;
-        self.order.atomic_write(clock, bracket, size, op);
+        self.order.end_atomic(&mut thread.base.clock, operation);
     }
 
     #[inline(always)]

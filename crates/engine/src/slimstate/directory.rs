@@ -13,18 +13,18 @@
 //! array's granule may lie just outside of the array; who asks must compare with its bounds.
 //!
 //! Who may touch: `find` any thread at any time, without a lock. `set` and `withdraw` change a page under its lock, one of
-//! 64. A page that has no array any more, or only one, needs no table, which then serves another page: so `find` looks at the page's entry
+//! 64. A page that has few arrays again, or none, needs no table, which then serves another page: so `find` looks at the page's entry
 //! again after it has looked into the table.
 
 use super::array::ArrayId;
-use super::runs::{Owners, Runs};
+use super::runs::{List, Runs};
 use crate::boxed::boxed_with;
 use crate::grow::Grow;
 use crate::lock::{
     AtomicU32, Lock, OnceBox, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 use alloc::boxed::Box;
-use alloc::vec::Vec;
+use alloc::collections::VecDeque;
 use core::ops::Range;
 use event::Addr;
 
@@ -76,11 +76,11 @@ fn places(page: u64) -> (usize, usize, usize, usize) {
 pub(super) struct Directory {
     top: Box<[OnceBox<High>; TOP]>,
     mixed: Grow<Mixed>,
-    /// The number of mixed pages so far, and those to be used again.
-    unused: Lock<(u32, Vec<u32>)>,
+    /// Of mixed pages.
+    unused: Lock<Numbers>,
     few: Grow<Runs>,
-    /// The same for pages of a few runs.
-    unused_few: Lock<(u32, Vec<u32>)>,
+    /// Of pages of a few runs.
+    unused_few: Lock<Numbers>,
     /// Of pages, by number.
     locks: [Lock<()>; LOCKS],
 }
@@ -109,9 +109,9 @@ impl Directory {
         Directory {
             top: boxes(),
             mixed: Grow::new(),
-            unused: Lock::new((0, Vec::new())),
+            unused: Lock::default(),
             few: Grow::new(),
-            unused_few: Lock::new((0, Vec::new())),
+            unused_few: Lock::default(),
             locks: core::array::from_fn(|_| Lock::new(())),
         }
     }
@@ -174,19 +174,19 @@ impl Directory {
         self.run(addr, addr.0).0
     }
 
-    /// What is at `addr`, and up to which address on its page; what lies behind `last` need not be looked at.
+    /// What is at `addr`, and at these addresses around it on its page; what lies behind `last` need not be looked at.
     #[inline]
-    pub(super) fn run(&self, addr: Addr, last: u64) -> (Found, u64) {
-        let page_end = (addr.0 | (PAGE - 1)).saturating_add(1);
+    pub(super) fn run(&self, addr: Addr, last: u64) -> (Found, Range<u64>) {
+        let page = addr.0 & !(PAGE - 1);
         let Some(leaf) = self.leaf(addr.0 / PAGE) else {
-            return (Found::PlainPage, page_end);
+            return (Found::PlainPage, page..page.saturating_add(PAGE));
         };
         let mut entry = leaf.load(Acquire);
         loop {
             if entry & (MIXED | FEW) == 0 {
                 let found = ArrayId::new(entry);
                 let found = found.map_or(Found::PlainPage, |id| Found::Array(id, true));
-                return (found, page_end);
+                return (found, page..page.saturating_add(PAGE));
             }
             let granule = (addr.0 % PAGE / GRANULE) as usize;
             let run = if entry & FEW != 0 {
@@ -197,16 +197,17 @@ impl Directory {
                 let owner = granules[0].load(Acquire);
                 let same = |granule: &&AtomicU32| granule.load(Acquire) == owner;
                 let more = granules[1..].iter().take_while(same).count();
-                Some((owner, granule + 1 + more))
+                Some((owner, granule..granule + 1 + more))
             };
             // The table may have been given up in between, and serve another page now.
             let again = leaf.load(Acquire);
-            if let Some((owner, end)) = run
+            if let Some((owner, run)) = run
                 && again == entry
             {
                 let found = ArrayId::new(owner);
                 let found = found.map_or(Found::Plain, |id| Found::Array(id, false));
-                return (found, (addr.0 & !(PAGE - 1)) + end as u64 * GRANULE);
+                let [start, end] = [run.start, run.end].map(|at| page + at as u64 * GRANULE);
+                return (found, start..end);
             }
             entry = again;
         }
@@ -276,37 +277,29 @@ impl Directory {
             }
             return;
         }
-        let mut owners = [entry; GRANULES];
-        if entry & FEW != 0 {
-            self.few.get(entry & !FEW).read(&mut owners);
-        }
-        for owner in &mut owners[within.start as usize..within.end as usize] {
-            let now = new(*owner);
-            if now != *owner
-                && let Some(old) = ArrayId::new(*owner)
-            {
-                lost(old, 1);
-            }
-            *owner = now;
-        }
-        let uniform = owners.iter().all(|&owner| owner == owners[0]);
-        let few = !uniform && Runs::fit(&owners);
-        if few && entry & FEW != 0 {
-            return self.few.get(entry & !FEW).write(&owners);
-        }
-        if few {
-            let number = number(&self.unused_few);
-            self.few.get(number).write(&owners);
-            leaf.store(FEW | number, Release);
-            return;
-        }
-        if uniform {
-            leaf.store(owners[0], Release);
+        let before = if entry & FEW != 0 {
+            self.few.get(entry & !FEW).read()
         } else {
-            self.mix(leaf, &owners);
+            List::uniform(entry)
+        };
+        let list = before.change(within, new, &mut |old, granules| {
+            if let Some(old) = ArrayId::new(old) {
+                lost(old, granules);
+            }
+        });
+        let uniform = list.as_uniform();
+        if uniform.is_none() && list.fits() {
+            if entry & FEW != 0 {
+                return self.few.get(entry & !FEW).write(&list);
+            }
+            return leaf.store(self.few(&list), Release);
+        }
+        match uniform {
+            Some(owner) => leaf.store(owner, Release),
+            None => self.mix(leaf, &list),
         }
         if entry & FEW != 0 {
-            self.unused_few.lock().1.push(entry & !FEW);
+            self.unused_few.lock().free.push_back(entry & !FEW);
         }
     }
 
@@ -319,7 +312,6 @@ impl Directory {
         new: impl Fn(u32) -> u32,
         lost: &mut dyn FnMut(ArrayId, u64),
     ) {
-        let all = within.end - within.start == GRANULES as u64;
         let table = self.granules(number);
         let mut gained = 0u32;
         for granule in &table[within.start as usize..within.end as usize] {
@@ -338,22 +330,37 @@ impl Directory {
         let owned = &self.mixed.get(number).owned;
         let now = owned.load(Relaxed).wrapping_add(gained);
         owned.store(now, Relaxed);
-        // All of one owner, or nobody's: no need for a table.
-        let first = table[0].load(Relaxed);
-        if now == 0 || all && table.iter().all(|granule| granule.load(Relaxed) == first) {
-            leaf.store(if now == 0 { 0 } else { first }, Release);
-            self.unused.lock().1.push(number);
+        // Few enough: no need for a table.
+        let list = match now {
+            0 => Some(List::uniform(0)),
+            _ => List::of(table),
+        };
+        if let Some(list) = list {
+            let entry = list.as_uniform().unwrap_or_else(|| self.few(&list));
+            leaf.store(entry, Release);
+            self.unused.lock().free.push_back(number);
         }
     }
 
+    /// The entry of a page with these few runs.
+    fn few(&self, list: &List) -> u32 {
+        let number = self.unused_few.lock().take();
+        self.few.get(number).write(list);
+        FEW | number
+    }
+
     /// Makes the page of `leaf` a mixed one.
-    fn mix(&self, leaf: &AtomicU32, owners: &Owners) {
-        let number = number(&self.unused);
-        for (granule, &owner) in self.granules(number).iter().zip(owners) {
-            granule.store(owner, Relaxed);
-        }
-        let owned = owners.iter().filter(|&&owner| owner != 0).count();
-        self.mixed.get(number).owned.store(owned as u32, Relaxed);
+    fn mix(&self, leaf: &AtomicU32, list: &List) {
+        let number = self.unused.lock().take();
+        let granules = self.granules(number);
+        let mut owned = 0;
+        list.each(|run, owner| {
+            owned += if owner == 0 { 0 } else { run.len() as u32 };
+            for granule in &granules[run] {
+                granule.store(owner, Relaxed);
+            }
+        });
+        self.mixed.get(number).owned.store(owned, Relaxed);
         leaf.store(MIXED | number, Release);
     }
 
@@ -363,8 +370,8 @@ impl Directory {
         let tables = tables.flat_map(|high| high.iter().filter_map(OnceBox::get));
         let leaves = tables.flat_map(|low| low.iter().filter_map(OnceBox::get));
         let leaves = leaves.count();
-        let mixed = self.unused.lock().0 as usize;
-        let few = self.unused_few.lock().0 as usize;
+        let mixed = self.unused.lock().used as usize;
+        let few = self.unused_few.lock().used as usize;
         let tables = size_of::<AtomicU32>() * (leaves * FAN + mixed * GRANULES);
         (tables + few * size_of::<Runs>()) as u64
     }
@@ -380,25 +387,41 @@ impl Directory {
             if at >= granules.end {
                 break;
             }
-            let (found, end) = self.run(Addr(at * GRANULE), bytes.end - 1);
+            let (found, run) = self.run(Addr(at * GRANULE), bytes.end - 1);
             if let Found::Array(id, _) = found
                 && last != Some(id)
             {
                 f(id);
                 last = Some(id);
             }
-            at = end / GRANULE;
+            at = run.end / GRANULE;
         }
     }
 }
 
-/// A number to be used again, or a new one.
-fn number(unused: &Lock<(u32, Vec<u32>)>) -> u32 {
-    let mut unused = unused.lock();
-    unused.1.pop().unwrap_or_else(|| {
-        unused.0 += 1;
-        unused.0 - 1
-    })
+/// Numbers of tables.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// How many there are.
+    used: u32,
+    /// Those to be used again, the oldest first.
+    free: VecDeque<u32>,
+}
+
+impl Numbers {
+    /// A number is used again when so many others have been given up since: who looks something up must not find that a table is its page's, look into it
+    /// while it is another's, and then find that it is its page's again.
+    const REST: usize = 32;
+
+    fn take(&mut self) -> u32 {
+        if self.free.len() > Self::REST
+            && let Some(number) = self.free.pop_front()
+        {
+            return number;
+        }
+        self.used += 1;
+        self.used - 1
+    }
 }
 
 /// The pages that `bytes` touch, each with the granules of it that they do.
@@ -424,6 +447,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
     use alloc::collections::BTreeMap;
+    use alloc::vec::Vec;
 
     /// Against a map from granules to owners.
     #[test]
@@ -491,8 +515,9 @@ mod tests {
             assert_eq!(all, expected);
         }
         for unused in [&directory.unused, &directory.unused_few] {
-            let used = unused.lock().0;
-            assert!(used <= 13, "{used} tables for 12 pages");
+            let used = unused.lock().used as usize;
+            let most = 13 + Numbers::REST;
+            assert!(used <= most, "{used} tables for 12 pages");
         }
     }
 }

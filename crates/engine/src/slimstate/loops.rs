@@ -9,8 +9,8 @@ use super::ground::Manner;
 use super::partition::Partition;
 use super::streams::{PlaceKey, Seen, Target};
 use super::trail::Extended;
+use super::versions::Versions;
 use crate::detector::{Access, Race, Sink};
-use crate::lock::AtomicU32;
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::FastTrackRule;
 use alloc::vec::Vec;
@@ -47,11 +47,16 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 
-    /// Folds and forgets all streams.
-    pub fn still(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
+    /// Tells all footprints what their streams have.
+    pub(super) fn fold_all(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
         for target in thread.streams.targets() {
             self.fold(thread, target, races);
         }
+    }
+
+    /// Folds and forgets all streams.
+    pub fn still(&self, thread: &mut SlimThread<F>, races: Sink<'_>) {
+        self.fold_all(thread, races);
         thread.streams.clear();
     }
 
@@ -62,9 +67,10 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         thread.streams.take(key, addr.0, size, now)
     }
 
-    /// What streams are held against: see [`StreamTable`](super::StreamTable).
-    pub fn disturbed(&self) -> &AtomicU32 {
-        &self.arrays.disturbances
+    /// What streams, and what threads know of plain memory, are held against: see [`StreamTable`](super::StreamTable) and
+    /// [`PlainTable`](super::PlainTable).
+    pub fn versions(&self) -> &Versions {
+        &self.arrays.versions
     }
 
     /// The shadow by word and the thread's part of it, if there is no array at the word of `addr`.
@@ -74,12 +80,17 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         thread: &'a mut SlimThread<F>,
         addr: Addr,
     ) -> Option<(&Shadow<FastTrackRule>, &'a mut PreciseThread)> {
-        let plain = match thread.buffer.recall(addr.0, self.arrays.version()) {
-            Cached::Plain => true,
-            Cached::Entry(_) => false,
-            Cached::Unknown => self.look(thread, addr) == Cached::Plain,
-        };
+        let plain = self.recall(thread, addr) == Cached::Plain;
         plain.then_some((&self.memory, &mut thread.base))
+    }
+
+    /// What is there from `addr` to the end of its word, as far as the thread knows or sees at once.
+    #[inline(always)]
+    pub(super) fn recall(&self, thread: &mut SlimThread<F>, addr: Addr) -> Cached {
+        match thread.buffer.recall(addr.0, &self.arrays.versions) {
+            Cached::Unknown => self.look(thread, addr),
+            known => known,
+        }
     }
 
     /// The same, for a thread that knows it already.
@@ -99,30 +110,33 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         access: Access,
         races: Sink<'_>,
     ) {
+        let cached = self.recall(thread, access.addr);
         // No array is concerned, and no stream begins: those that are under way may go on.
-        if access.addr.0 % 8 + u64::from(access.size) <= 8
-            && let Some((memory, base)) = self.by_word(thread, access.addr)
-        {
+        if cached == Cached::Plain && access.addr.0 % 8 + u64::from(access.size) <= 8 {
             let races: Sink<'_> = &mut |race: &Race| self.lists.report(race, races);
-            return memory.access(&self.order, base, access, races);
+            let (order, base) = (&self.order, &mut thread.base);
+            return self.memory.access_single(order, base, access, races);
         }
-        self.access_array(thread, key, access, races);
+        self.access_array(thread, key, access, cached, races);
     }
 
-    /// The same where an array may be. Words without one have been told apart.
+    /// The same where an array may be; `cached` is what the thread knows of the address. Words without one have been told apart.
     #[inline(never)]
-    fn access_array(
+    pub(super) fn access_array(
         &self,
         thread: &mut SlimThread<F>,
         key: PlaceKey,
         access: Access,
+        cached: Cached,
         races: Sink<'_>,
     ) {
         let now = self.arrays.disturbances();
         if thread.streams.disturbed != now {
             self.still(thread, races);
             thread.streams.disturbed = now;
-        } else if let Some(target) = thread.streams.in_the_way(key) {
+        }
+        let slot = thread.streams.slot(key);
+        if let Some(target) = thread.streams.in_the_way(slot) {
             self.fold(thread, target, races);
         }
         let Access {
@@ -131,27 +145,25 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             size,
             site,
         } = access;
-        match thread.buffer.recall(addr.0, self.arrays.version()) {
-            Cached::Entry(number) => {
-                let bytes = addr.0..addr.0.saturating_add(u64::from(size));
-                if self.extend(thread, number, bytes, kind, site) {
-                    return self.watch(thread, key, number, access);
+        let end = addr.0.saturating_add(u64::from(size));
+        let number = match cached {
+            Cached::Entry(number) if self.extend(thread, number, addr.0..end, kind, site) => number,
+            _ => {
+                self.touch(thread, addr.0..end, Manner::plain(kind), site, races);
+                match thread.buffer.recall(addr.0, &self.arrays.versions) {
+                    Cached::Entry(number) => number,
+                    Cached::Plain | Cached::Unknown => return,
                 }
             }
-            Cached::Plain | Cached::Unknown => {}
-        }
-        let end = addr.0.saturating_add(u64::from(size));
-        self.touch(thread, addr.0..end, Manner::plain(kind), site, races);
-        if let Cached::Entry(number) = thread.buffer.recall(addr.0, self.arrays.version()) {
-            self.watch(thread, key, number, access);
-        }
+        };
+        self.watch(thread, (key, slot), number, access);
     }
 
     /// What is there from `addr` to the end of its word: no array, or one whose elements are single there; one that the thread has an
     /// entry of; or something else. The thread remembers around it what it sees at once.
     #[inline(never)]
     pub(super) fn look(&self, thread: &mut SlimThread<F>, addr: Addr) -> Cached {
-        let version = self.arrays.version();
+        let version = self.arrays.versions.at(addr.0);
         // As far as a neighbour may go.
         let bytes = match self.arrays.owner(addr.0, addr.0.saturating_add(NEAR)) {
             Owner::Plain(bytes) => bytes,
@@ -212,7 +224,14 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     }
 
     /// Begins to foresee what the place does next, if the access is in a footprint of entry `number` now.
-    fn watch(&self, thread: &mut SlimThread<F>, key: PlaceKey, number: usize, access: Access) {
+    #[inline(always)]
+    fn watch(
+        &self,
+        thread: &mut SlimThread<F>,
+        (key, slot): (PlaceKey, usize),
+        number: usize,
+        access: Access,
+    ) {
         let entry = thread.buffer.entry(number);
         let (addr, size) = (access.addr.0, u64::from(access.size));
         let unit = 1 << entry.shift;
@@ -253,6 +272,6 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         };
         // An access that was committed at once, or is only known as a write's, is in no footprint of its kind: it may be
         // where a stream begins all the same, which has what comes after it.
-        thread.streams.follow(key, &seen);
+        thread.streams.follow(key, slot, &seen);
     }
 }

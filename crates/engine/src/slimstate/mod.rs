@@ -26,6 +26,7 @@
 //! | `array` | one array's shadow: commit and refinement |
 //! | `arrays`, `directory` | from addresses to arrays; life of blocks |
 //! | `buffer` | commit buffers |
+//! | `versions` | when memory last changed hands |
 //! | `streams`, `loops` | what loops will do next, foreseen |
 //! | `detector` | all of it together |
 //!
@@ -67,8 +68,10 @@ mod streams;
 mod strided;
 mod table;
 mod trail;
+mod versions;
 
 pub use bitset::BitSet;
+pub use buffer::PlainTable;
 pub use detector::{Options, Slim, SlimState, SlimStateBb, SlimStateBf, SlimStateBp, SlimThread};
 pub use footprint::{Footprint, Shape};
 pub use labels::Labels;
@@ -77,3 +80,4 @@ pub use stats::{SiteSummary, Summary};
 pub use streams::{PlaceKey, StreamTable};
 pub use strided::Strided;
 pub use table::Rule;
+pub use versions::Versions;

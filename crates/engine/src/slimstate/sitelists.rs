@@ -8,11 +8,10 @@ use super::trail::{Segment, site_in};
 use crate::detector::{Race, Sink};
 use crate::lock::RwLock;
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::hash::{Hash, Hasher};
+use core::hash::BuildHasher;
 use event::{Addr, Site};
-use hashbrown::{Equivalent, HashMap};
+use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 /// Sites with this bit are numbers of lists. The program's own sites are below.
@@ -20,7 +19,7 @@ const LIST: u32 = 1 << 31;
 /// Lists we keep. A program with more gets, for each location, the site of one of its elements.
 const MOST: usize = 1 << 13;
 
-#[derive(PartialEq, Eq, Debug)]
+#[derive(Debug)]
 struct List {
     /// First byte of the array.
     base: u64,
@@ -51,22 +50,37 @@ impl List {
     }
 }
 
-impl Hash for List {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.asked().hash(state);
-    }
-}
-
-impl Equivalent<Arc<List>> for Asked<'_> {
-    fn equivalent(&self, list: &Arc<List>) -> bool {
-        *self == list.asked()
-    }
-}
-
 #[derive(Debug, Default)]
 struct Lists {
-    all: Vec<Arc<List>>,
-    numbers: HashMap<Arc<List>, u32, FxBuildHasher>,
+    /// With the hash of each.
+    all: Vec<(List, u64)>,
+    /// By hash.
+    numbers: HashTable<u32>,
+}
+
+impl Lists {
+    fn number(&self, asked: &Asked<'_>, hash: u64) -> Option<u32> {
+        let is = |&number: &u32| self.all[number as usize].0.asked() == *asked;
+        self.numbers.find(hash, is).copied()
+    }
+
+    /// The number of a list that has none yet. None if there are too many.
+    fn add(&mut self, asked: &Asked<'_>, hash: u64) -> Option<u32> {
+        let number = self.all.len();
+        if number >= MOST {
+            return None;
+        }
+        let list = List {
+            base: asked.base,
+            shift: asked.shift,
+            segments: asked.segments.into(),
+            other: asked.other,
+        };
+        self.all.push((list, hash));
+        let hash_of = |&number: &u32| self.all[number as usize].1;
+        self.numbers.insert_unique(hash, number as u32, hash_of);
+        Some(number as u32)
+    }
 }
 
 /// All lists of a detector.
@@ -89,36 +103,26 @@ impl SiteLists {
             segments,
             other,
         };
+        let hash = FxBuildHasher.hash_one(&asked);
         let lists = self.lists.read();
-        if let Some(&number) = lists.numbers.get(&asked) {
-            return Some(Site(LIST | number));
-        }
-        if lists.all.len() >= MOST {
+        let known = lists.number(&asked, hash);
+        if known.is_none() && lists.all.len() >= MOST {
             return None;
         }
         drop(lists);
-        let mut lists = self.lists.write();
-        if let Some(&number) = lists.numbers.get(&asked) {
-            return Some(Site(LIST | number));
-        }
-        let number = u32::try_from(lists.all.len()).ok()?;
-        if lists.all.len() >= MOST {
-            return None;
-        }
-        let list = Arc::new(List {
-            base,
-            shift,
-            segments: segments.into(),
-            other,
+        let number = known.or_else(|| {
+            let mut lists = self.lists.write();
+            let known = lists.number(&asked, hash);
+            known.or_else(|| lists.add(&asked, hash))
         });
-        lists.all.push(Arc::clone(&list));
-        lists.numbers.insert(list, number);
-        Some(Site(LIST | number))
+        number.map(|number| Site(LIST | number))
     }
 
     /// Bytes in use.
     pub(super) fn bytes(&self) -> u64 {
-        let each = |list: &Arc<List>| size_of::<List>() + size_of_val(&*list.segments);
+        let each = |(list, hash): &(List, u64)| {
+            size_of_val(list) + size_of_val(hash) + size_of_val(&*list.segments)
+        };
         self.lists.read().all.iter().map(each).sum::<usize>() as u64
     }
 
@@ -128,7 +132,7 @@ impl SiteLists {
             return site;
         }
         match self.lists.read().all.get((site.0 & !LIST) as usize) {
-            Some(list) => {
+            Some((list, _)) => {
                 let index = addr.saturating_sub(list.base) >> list.shift;
                 site_in(&list.segments, list.other, index)
             }

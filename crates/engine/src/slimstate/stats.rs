@@ -5,6 +5,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use event::Site;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
 
 /// The arrays of one allocation site.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -72,7 +74,7 @@ const KEPT: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retired {
     kept: Vec<BlockShadow>,
-    others: BTreeMap<(Site, &'static str), BlockShadow>,
+    others: HashMap<(Site, &'static str), BlockShadow, FxBuildHasher>,
 }
 
 impl Retired {
@@ -104,6 +106,9 @@ impl Retired {
     }
 
     pub(super) fn each(&self, f: &mut dyn FnMut(&BlockShadow)) {
-        self.kept.iter().chain(self.others.values()).for_each(f);
+        let mut others: Vec<_> = self.others.iter().collect();
+        others.sort_unstable_by_key(|&(key, _)| *key);
+        let others = others.into_iter().map(|(_, sum)| sum);
+        self.kept.iter().chain(others).for_each(f);
     }
 }

@@ -26,10 +26,10 @@
 use super::strided::Strided;
 use crate::boxed::boxed_with;
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use event::{AccessKind, Site};
+use smallvec::SmallVec;
 
 /// Sets of slots; a place may have either slot of its set.
 const SETS: usize = 64;
@@ -153,7 +153,7 @@ impl Stream {
 
 /// The streams of one thread, as the program's checks find them. A foreseen access of `size` bytes at `address`, made at `place` in
 /// `context`, is done if one of the two slots of `place` has this `place`, `context` and `size`, its `disturbed` is what the arrays say
-/// now ([`Slim::disturbed`](super::Slim::disturbed)), and either
+/// now ([`Versions::disturbances`](super::Versions::disturbances)), and either
 ///
 /// * `next == address != end`: `next += step`, by an instruction that finds `next` unchanged; then `cover += grow`; or
 /// * `low <= address <= cover`: `again += 1`.
@@ -250,7 +250,7 @@ impl Streams {
     }
 
     /// The slot that the place has, or will have.
-    fn slot(&self, key: PlaceKey) -> usize {
+    pub(super) fn slot(&self, key: PlaceKey) -> usize {
         let set = key.set();
         let [first, second] = [&self.slots[set], &self.slots[set + 1]];
         if first.is(key) {
@@ -263,15 +263,15 @@ impl Streams {
         }
     }
 
-    /// What has to be folded before the place may begin another stream.
-    pub(super) fn in_the_way(&self, key: PlaceKey) -> Option<Target> {
-        let stream = &self.slots[self.slot(key)];
+    /// What has to be folded before a place may begin another stream in its slot.
+    pub(super) fn in_the_way(&self, slot: usize) -> Option<Target> {
+        let stream = &self.slots[slot];
         (stream.place != 0 && !stream.is_folded()).then_some(stream.target)
     }
 
     /// The place made an access that was not foreseen. Nothing of its slot is unfolded.
-    pub(super) fn follow(&mut self, key: PlaceKey, seen: &Seen) {
-        let slot = self.slot(key);
+    #[inline(always)]
+    pub(super) fn follow(&mut self, key: PlaceKey, slot: usize, seen: &Seen) {
         let used = self.used >> slot & 1 != 0;
         self.used |= 1 << slot;
         let stream = &mut self.slots[slot];
@@ -366,9 +366,9 @@ impl Streams {
         }
     }
 
-    /// The targets of all streams, each at least once.
-    pub(super) fn targets(&self) -> Vec<Target> {
-        let mut all = Vec::new();
+    /// The targets of all streams that have something to fold.
+    pub(super) fn targets(&self) -> SmallVec<[Target; 8]> {
+        let mut all = SmallVec::new();
         let mut rest = self.used;
         while rest != 0 {
             let stream = &self.slots[rest.trailing_zeros() as usize];

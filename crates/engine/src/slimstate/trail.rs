@@ -16,6 +16,8 @@ use event::Site;
 
 /// Segments a trail keeps apart.
 pub(super) const MOST: usize = 32;
+/// Segments that a trail keeps room for between two arrays.
+const KEPT: usize = 4;
 
 /// Evenly spaced elements touched from one site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -157,6 +159,13 @@ impl<F: Footprint> Trail<F> {
         self.footprint.clear();
         self.segments.clear();
         self.blurred = false;
+    }
+
+    /// The trail was cleared, and may be that of another array next: it keeps little memory.
+    pub(super) fn end(&mut self) {
+        self.footprint = F::default();
+        self.segments.clear();
+        self.segments.shrink_to(KEPT);
     }
 
     /// Did some elements get the site of another one?

@@ -7,6 +7,7 @@
 
 use event::{Addr, FenceOrder};
 
+use super::quick::Patience;
 use super::{Bracket, HappensBefore};
 use crate::clock::{Published, Release, Stands, ThreadClock};
 use crate::detector::AtomicOp;
@@ -20,6 +21,25 @@ pub(super) struct AtomicObject {
     pub(super) size: u32,
     /// Has nobody but the thread that released last read the object since?
     pub(super) untaken: bool,
+}
+
+/// An atomic operation under way.
+#[derive(Debug)]
+pub struct Operation<'a> {
+    object: Option<&'a mut AtomicObject>,
+    patience: &'a mut Patience,
+    addr: Addr,
+    size: u32,
+    effect: Effect,
+    stands: bool,
+}
+
+impl Operation<'_> {
+    /// Does an earlier access of the thread stand for that of the operation?
+    #[inline(always)]
+    pub fn stands(&self) -> bool {
+        self.stands
+    }
 }
 
 /// What an atomic operation does, as far as its order goes.
@@ -64,61 +84,64 @@ impl HappensBefore {
         self.table.bracket(addr)
     }
 
-    /// The reading half of an atomic operation, to be called before its access is checked: the operation itself
-    /// happens after what it acquires. True if the access needs no check: an earlier one of the thread stands for it.
-    pub fn atomic_read(
+    /// The reading half of an atomic operation: what it acquires. Unless [an earlier access](Operation::stands) of the thread stands for its own, that has to be checked and recorded
+    /// next: it happens after what the operation acquires, and is part of what it releases.
+    #[inline(always)]
+    pub fn begin_atomic<'a>(
         &self,
         thread: &mut ThreadClock,
-        bracket: &mut Bracket<'_>,
+        bracket: &'a mut Bracket<'_>,
         size: u32,
         op: AtomicOp,
-    ) -> bool {
+    ) -> Operation<'a> {
         let effect = Effect::of(op);
-        // The records of an object's writes say which plain writes overwrite it: one that was overwritten needs new ones.
-        let mut whole = !effect.writes;
-        let mut untaken = false;
-        if let Some(object) = bracket.find() {
-            whole |= object.size >= size;
-            if object.released.is_of(thread.slot()) {
-                untaken = object.untaken;
-            } else if effect.reads {
-                object.untaken = false;
-                if effect.acquires {
-                    thread.learn(&object.released);
-                } else if !thread.knows(&object.released) {
-                    thread.pending.merge(&object.released);
-                }
-            }
+        let addr = bracket.addr();
+        let (mut object, patience) = bracket.parts(effect.writes);
+        let stands = take(thread, object.as_deref_mut(), addr, size, effect);
+        Operation {
+            object,
+            patience,
+            addr,
+            size,
+            effect,
+            stands,
         }
-        let stands = match thread.stands(bracket.addr(), size, effect.writes) {
-            Stands::No => false,
-            Stands::IfUntaken => effect.releases && untaken && whole,
-            Stands::Yes => whole,
-        };
-        bracket.shard.patience.count(stands);
-        stands
     }
 
-    /// The writing half of an atomic operation, to be called after its access is recorded: the access
-    /// is part of what it releases.
-    pub fn atomic_write(
+    /// The writing half: what it releases.
+    #[inline(always)]
+    pub fn end_atomic(&self, thread: &mut ThreadClock, operation: Operation<'_>) {
+        let Operation {
+            object,
+            patience,
+            addr,
+            size,
+            effect,
+            stands,
+        } = operation;
+        if !stands {
+            thread.recorded(addr, size, effect.writes);
+        }
+        let changes = effect.writes
+            && object.is_some_and(|object| self.give(thread, object, addr, size, effect));
+        patience.count(stands && !changes);
+    }
+
+    /// Does the object change?
+    #[inline(always)]
+    fn give(
         &self,
         thread: &mut ThreadClock,
-        bracket: &mut Bracket<'_>,
+        object: &mut AtomicObject,
+        addr: Addr,
         size: u32,
-        op: AtomicOp,
-    ) {
-        let effect = Effect::of(op);
-        if !effect.writes {
-            return;
-        }
+        effect: Effect,
+    ) -> bool {
         let how = if effect.reads {
             Release::Add
         } else {
             Release::Replace
         };
-        let addr = bracket.addr();
-        let object = bracket.object();
         if object.size < size {
             object.size = size;
             self.table.note_size(size);
@@ -126,7 +149,7 @@ impl HappensBefore {
         if effect.releases {
             object.untaken = true;
             if thread.is_released(&object.released) {
-                return;
+                return false;
             }
             thread.release_at(addr, &self.slots, &mut object.released, how);
         } else if thread.fence.is_some() {
@@ -134,9 +157,9 @@ impl HappensBefore {
         } else if how == Release::Replace && !object.released.is_empty() {
             object.released = Published::new();
         } else {
-            return;
+            return false;
         }
-        bracket.shard.patience.count(false);
+        true
     }
 
     pub(super) fn fence(&self, thread: &mut ThreadClock, order: FenceOrder) {
@@ -160,5 +183,37 @@ impl HappensBefore {
             let end = start + u64::from(object.size);
             (0..8).any(|b| mask >> b & 1 != 0 && (start..end).contains(&(word.0 + b)))
         });
+    }
+}
+
+/// The reading half of an atomic operation. True if the access needs no check: an earlier one of the thread stands for it.
+#[inline(always)]
+fn take(
+    thread: &mut ThreadClock,
+    object: Option<&mut AtomicObject>,
+    addr: Addr,
+    size: u32,
+    effect: Effect,
+) -> bool {
+    // The records of an object's writes say which plain writes overwrite it: one that was overwritten needs new ones.
+    let mut whole = !effect.writes;
+    let mut untaken = false;
+    if let Some(object) = object {
+        whole |= object.size >= size;
+        if object.released.is_of(thread.slot()) {
+            untaken = object.untaken;
+        } else if effect.reads {
+            object.untaken = false;
+            if effect.acquires {
+                thread.learn(&object.released);
+            } else if !thread.knows(&object.released) {
+                thread.pending.merge(&object.released);
+            }
+        }
+    }
+    match thread.stands(addr, size, effect.writes) {
+        Stands::No => false,
+        Stands::IfUntaken => effect.releases && untaken && whole,
+        Stands::Yes => whole,
     }
 }

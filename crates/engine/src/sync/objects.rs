@@ -86,21 +86,37 @@ impl Objects {
     }
 
     /// The object at `addr`, made if there is none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn entry(&mut self, addr: u64) -> &mut AtomicObject {
-        if self.places.is_empty() {
-            self.grow();
+        let mut at = self.places.len();
+        if at != 0 {
+            at = self.place(addr);
         }
-        let mut at = self.place(addr);
-        if !self.is_taken(at) {
-            if self.len() >= self.places.len() / 4 * 3 {
-                self.grow();
-                at = self.place(addr);
-            }
-            self.len += 1;
-            self.places[at].addr = addr;
+        // Nearly always it is there.
+        if self
+            .places
+            .get(at)
+            .is_none_or(|place| place.object.is_none())
+        {
+            at = self.make(addr);
         }
         self.places[at].object.get_or_insert_default()
+    }
+
+    /// Makes room for an object that is not there: its place.
+    #[cold]
+    #[inline(never)]
+    fn make(&mut self, addr: u64) -> usize {
+        if self.len() >= self.places.len() / 4 * 3 {
+            self.grow();
+        }
+        let at = self.place(addr);
+        self.len += 1;
+        self.places[at] = Place {
+            addr,
+            object: Some(AtomicObject::default()),
+        };
+        at
     }
 
     #[cold]

@@ -208,10 +208,16 @@ impl Bracket<'_> {
         self.shard.objects.find(self.addr.0)
     }
 
-    /// The object there, made if there is none.
-    #[inline]
-    pub(super) fn object(&mut self) -> &mut AtomicObject {
-        self.shard.objects.entry(self.addr.0)
+    /// The object there, made if there is none and it is to be; and the shard's patience.
+    #[inline(always)]
+    pub(super) fn parts(&mut self, make: bool) -> (Option<&mut AtomicObject>, &mut Patience) {
+        let AtomicShard { objects, patience } = &mut *self.shard;
+        let object = if make {
+            Some(objects.entry(self.addr.0))
+        } else {
+            objects.find(self.addr.0)
+        };
+        (object, patience)
     }
 }
 

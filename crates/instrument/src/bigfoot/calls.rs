@@ -89,7 +89,7 @@ const TEXT: &str = "strlen strnlen strcmp strncmp strcasecmp strncasecmp strchr 
     abs labs llabs div ldiv time clock clock_gettime gettimeofday __errno_location";
 
 /// `sin`, `sinf`, `sinl` and so on.
-fn is_mathematics(name: &str) -> bool {
+pub(crate) fn is_mathematics(name: &str) -> bool {
     const NAMES: &str = "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 exp10 expm1 log log2 \
         log10 log1p pow sqrt cbrt hypot fmod remainder floor ceil round trunc rint nearbyint lround \
         llround lrint llrint fabs fmin fmax fdim fma copysign ldexp frexp modf scalbn scalbln logb \

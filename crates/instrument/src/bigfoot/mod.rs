@@ -22,6 +22,7 @@ use crate::places;
 use crate::policy::Policy;
 use crate::skip::Rules;
 use crate::stats::{Count, Stats};
+pub(crate) use calls::is_mathematics;
 use indirect::Indirect;
 use lower::{Callees, Lowered, lower};
 use placement::ir::{self, Call, Callee, Effects, FuncId, Instr, Terminator};

@@ -61,7 +61,7 @@ impl Builder {
         value
     }
 
-    /// A call of a function that returns nothing.
+    /// A call of a function.
     pub(crate) fn call(&self, function: Value, arguments: &[Value]) -> Value {
         let mut raw: Vec<_> = arguments.iter().map(|value| value.0).collect();
         let count = u32::try_from(raw.len()).unwrap_or(0);
@@ -186,6 +186,17 @@ impl Builder {
         )))
     }
 
+    pub(crate) fn are_equal(&self, left: Value, right: Value) -> Value {
+        self.done(Value(llvm!(
+            LLVMBuildICmp,
+            self.raw,
+            llvm_sys::LLVMIntPredicate::LLVMIntEQ,
+            left.0,
+            right.0,
+            NAMELESS
+        )))
+    }
+
     pub(crate) fn is_zero(&self, value: Value) -> Value {
         self.compare_zero(llvm_sys::LLVMIntPredicate::LLVMIntEQ, value)
     }
@@ -293,6 +304,22 @@ impl Builder {
             index,
             NAMELESS
         )))
+    }
+
+    /// A structure of these fields.
+    pub(crate) fn structure(&self, kind: Type, fields: &[Value]) -> Value {
+        let mut whole = Value(llvm!(LLVMGetPoison, kind.0));
+        for (index, field) in (0..).zip(fields) {
+            whole = self.done(Value(llvm!(
+                LLVMBuildInsertValue,
+                self.raw,
+                whole.0,
+                field.0,
+                index,
+                NAMELESS
+            )));
+        }
+        whole
     }
 
     pub(crate) fn extract_lane(&self, vector: Value, lane: u64) -> Value {

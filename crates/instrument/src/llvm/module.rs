@@ -106,11 +106,11 @@ impl Module {
     }
 
     /// A new function, or the one that has this name already.
-    pub(crate) fn declare(self, name: &str, parameters: &[Type]) -> Value {
+    pub(crate) fn declare(self, name: &str, parameters: &[Type], result: Option<Type>) -> Value {
         if let Some(function) = self.function(name) {
             return function;
         }
-        let kind = self.context().function_type(parameters);
+        let kind = self.context().function_type(parameters, result);
         let name = c_string(name);
         Value(llvm!(LLVMAddFunction, self.0, name.as_ptr(), kind.0))
     }
@@ -275,12 +275,18 @@ impl Context {
         Type(llvm!(LLVMPointerTypeInContext, self.0, 0))
     }
 
-    /// The type of a function that returns nothing.
-    pub(crate) fn function_type(self, parameters: &[Type]) -> Type {
+    /// The type of a function; without a result it returns nothing.
+    pub(crate) fn function_type(self, parameters: &[Type], result: Option<Type>) -> Type {
         let mut raw: Vec<_> = parameters.iter().map(|kind| kind.0).collect();
-        let nothing = llvm!(LLVMVoidTypeInContext, self.0);
+        let result = result.unwrap_or_else(|| Type(llvm!(LLVMVoidTypeInContext, self.0)));
         let count = u32::try_from(raw.len()).unwrap_or(0);
-        Type(llvm!(LLVMFunctionType, nothing, raw.as_mut_ptr(), count, 0))
+        Type(llvm!(
+            LLVMFunctionType,
+            result.0,
+            raw.as_mut_ptr(),
+            count,
+            0
+        ))
     }
 
     /// The bytes as a constant array.

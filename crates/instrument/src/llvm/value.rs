@@ -138,6 +138,11 @@ impl Value {
     }
 
     /// Of a load, store, alloca, global or atomic operation.
+    /// Of an access: volatile?
+    pub(crate) fn is_volatile(self) -> bool {
+        llvm!(LLVMGetVolatile, self.0) != 0
+    }
+
     pub(crate) fn alignment(self) -> u64 {
         u64::from(llvm!(LLVMGetAlignment, self.0))
     }
@@ -248,6 +253,11 @@ impl Value {
     /// other handle of it.
     pub(crate) fn replace_by(self, other: Value) {
         llvm!(LLVMReplaceAllUsesWith, self.0, other.0);
+        llvm!(LLVMInstructionEraseFromParent, self.0);
+    }
+
+    /// Of an instruction that nobody uses: it is gone. The caller holds no other handle of it.
+    pub(crate) fn erase(self) {
         llvm!(LLVMInstructionEraseFromParent, self.0);
     }
 
