@@ -199,6 +199,9 @@ fn rust_flags(compiler: &Path) -> Vec<OsString> {
         "-Cllvm-args=-force-attribute=sanitize_thread",
         "-Cno-vectorize-loops",
         "-Cno-vectorize-slp",
+        // An iterator's parts that are compiled apart from the loop that uses it are inlined in the link only, after the checks: rustc's own remedy, thin LTO
+        // among the units of a crate, is off in such a build.
+        "-Ccodegen-units=1",
     ]
     .map(OsString::from)
     .to_vec();
