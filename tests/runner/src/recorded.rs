@@ -23,10 +23,7 @@ fn record(
     detector: &str,
 ) -> Result<(process::Ended, String), String> {
     let trace = folder.join(TRACE);
-    for old in traces(folder) {
-        std::fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
-    }
-    let _ = std::fs::remove_dir_all(folder.join(format!("{TRACE}.logs")));
+    remove_traces(folder)?;
     let json = folder.join("recorded.json");
     let _ = std::fs::remove_file(&json);
     let mut command = Command::new(places.bin.join("footrace"));
@@ -84,7 +81,7 @@ pub(crate) fn check_moved(
             )));
         }
     }
-    Ok(())
+    remove_traces(&folder)
 }
 
 /// Records the program and compares.
@@ -122,6 +119,15 @@ pub(crate) fn check(program: &Program, places: &Places, executable: &Path) -> Re
             return Err(said(format!("{address:#x} races online, not in the trace")));
         }
     }
+    remove_traces(&folder)
+}
+
+/// Those of an earlier run would pass for this one's, and those of all programs fill a disk; what is left there did not pass.
+fn remove_traces(folder: &Path) -> Result<(), String> {
+    for old in traces(folder) {
+        std::fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
+    }
+    let _ = std::fs::remove_dir_all(folder.join(format!("{TRACE}.logs")));
     Ok(())
 }
 

@@ -109,6 +109,10 @@ pub(crate) fn build(
         let built = find_executable(&folder.join("cargo"), name)
             .ok_or("cargo built no executable of the project's name")?;
         std::fs::copy(&built, &executable).map_err(|e| format!("{}: {e}", built.display()))?;
+        if program.language == Language::Rust {
+            // It is not asked for again, and what was made on the way is much larger than the program.
+            let _ = std::fs::remove_dir_all(folder.join("cargo"));
+        }
     }
     Ok(executable)
 }
