@@ -23,6 +23,7 @@ fn llvm_config(argument: &str) -> Result<String, String> {
 
 fn build() -> Result<(), String> {
     println!("cargo:rerun-if-changed=src/entry.cpp");
+    println!("cargo:rerun-if-changed=src/rare_calls.h");
     println!("cargo:rerun-if-changed=build.rs");
     let include = llvm_config("--includedir")?;
     let header = Path::new(&include).join("llvm/Plugins/PassPlugin.h");

@@ -1,5 +1,6 @@
 // The part of a pass plugin that has to be C++: module passes that hand the module to Rust, and
 // their places in the pipeline. Everything else is in lib.rs.
+#include "rare_calls.h"
 #include "llvm-c/Core.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -273,6 +274,7 @@ static void prepare(ModulePassManager &MPM) {
   FPM.addPass(AllowUnrolling());
   FPM.addPass(LoopSimplifyPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(LoopRotatePass()));
+  FPM.addPass(footrace::SeparateRareCalls());
   FPM.addPass(DivideLoops());
   FPM.addPass(LoopSimplifyPass());
   FPM.addPass(HoistValues());

@@ -118,10 +118,16 @@ impl Generator {
                 ];
                 format!("{}\n", self.random.one(&many))
             }
-            8 => match self.random.below(4) {
+            8 => match self.random.below(6) {
                 0 => self.mark() + "\n",
                 1 => "moves(a, n);\n".to_owned(),
                 2 => "fills(b, m);\n".to_owned(),
+                // A call that is said to be rare has the rounds without it in a loop of their own.
+                3 | 4 => {
+                    let mark = self.mark();
+                    let counter = counters.last().map_or("t", String::as_str);
+                    format!("if (__builtin_expect({counter} % 3 == 1, 0)) {mark}\n")
+                }
                 _ => format!("if (t == 12345) {}\n", self.mark()),
             },
             9..=11 => {
