@@ -1,12 +1,15 @@
 //! The program's blocks: from any address to the block it lies in, alive or freed last.
 //!
 //! ```text
-//! address  46…32      31…20      19…4          3…0
-//!          top table  middle     leaf: u32     byte in granule
+//! address  46…32      31…20      19…12     11…4                                    3…0
+//!          top table  middle     leaf      starts: a few, then one per granule      byte in granule
 //! ```
 //!
-//! A leaf entry is the number of the block that starts in that granule. A block's entry stays when it is
+//! What a page has in its leaf is the numbers of the blocks that start in it. A block's number stays when it is
 //! freed, so that a report can say what the memory was, and is used again by the next block at that address.
+//!
+//! **Who may touch what.** Anybody may look at any time. Starts are only ever added: one of the few that is free is taken by a
+//! compare-exchange. What a page with few blocks costs is what makes the difference where blocks are large: their memory is most of it.
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -17,15 +20,23 @@ use crate::lock::Spin;
 
 const TOP: usize = 1 << 15;
 const MIDDLE: usize = 1 << 12;
-const LEAF: usize = 1 << 16;
+const LEAF: usize = 1 << 8;
+const PAGE: u64 = 4096;
 const GRANULE: u64 = 16;
-const LEAF_BYTES: u64 = GRANULE * LEAF as u64;
+const GRANULES: usize = (PAGE / GRANULE) as usize;
+const LEAF_BYTES: u64 = PAGE * LEAF as u64;
+/// Blocks that may start in a page that has no table.
+const FEW: usize = 3;
 /// Blocks are kept in segments of this many.
 const SEGMENT: usize = 1 << 16;
 const FREED: u64 = 1 << 63;
 
-struct Leaf([AtomicU32; LEAF]);
+struct Leaf([AtomicPtr<Starts>; LEAF]);
 struct Middle([AtomicPtr<Leaf>; MIDDLE]);
+/// Where blocks start in a page. A few are words, with the granule in the high half and the number in the low one; the others are in a table.
+struct Starts([AtomicU64; FEW], AtomicPtr<Table>);
+/// The number of the block that starts in each granule of a page.
+struct Table([AtomicU32; GRANULES]);
 
 /// One block. Written by the thread that allocates or frees it; a report may read while it changes and
 /// then gets a block that was there a moment ago.
@@ -85,13 +96,6 @@ fn make<T>(cell: &AtomicPtr<T>) -> *mut T {
     there
 }
 
-fn entry(address: u64) -> Option<&'static AtomicU32> {
-    let top = TOP_TABLE.get((address >> 32) as usize)?;
-    let middle = get_or_make(top);
-    let leaf = get_or_make(&middle.0[(address >> 20) as usize % MIDDLE]);
-    Some(&leaf.0[(address / GRANULE) as usize % LEAF])
-}
-
 fn leaf_at(address: u64) -> Option<&'static Leaf> {
     let middle = TOP_TABLE
         .get((address >> 32) as usize)?
@@ -103,6 +107,61 @@ fn leaf_at(address: u64) -> Option<&'static Leaf> {
     unsafe { leaf.as_ref() }
 }
 
+/// The starts in the page of an address; none beyond the address space.
+fn make_starts(address: u64) -> Option<&'static Starts> {
+    let top = TOP_TABLE.get((address >> 32) as usize)?;
+    let leaf = get_or_make(&get_or_make(top).0[(address >> 20) as usize % MIDDLE]);
+    Some(get_or_make(&leaf.0[(address / PAGE) as usize % LEAF]))
+}
+
+impl Leaf {
+    fn starts(&self, address: u64) -> Option<&'static Starts> {
+        let few = self.0[(address / PAGE) as usize % LEAF].load(Ordering::Acquire);
+        // SAFETY: null or filled for good.
+        unsafe { few.as_ref() }
+    }
+}
+
+const fn granule(address: u64) -> usize {
+    (address / GRANULE) as usize % GRANULES
+}
+
+impl Starts {
+    fn table(&self) -> Option<&'static Table> {
+        let table = self.1.load(Ordering::Acquire);
+        // SAFETY: null or filled for good.
+        unsafe { table.as_ref() }
+    }
+
+    /// The number of the last block that started in that granule; 0 if there was none.
+    #[inline]
+    fn number(&self, granule: usize) -> u32 {
+        for word in &self.0 {
+            let word = word.load(Ordering::Acquire);
+            if word == 0 {
+                return 0;
+            }
+            if word >> 32 == granule as u64 {
+                return word as u32;
+            }
+        }
+        let number = |table: &Table| table.0[granule].load(Ordering::Acquire);
+        self.table().map_or(0, number)
+    }
+
+    /// The block that starts in that granule, where none did yet, has that number.
+    fn add(&self, granule: usize, number: u32) {
+        let word = (granule as u64) << 32 | u64::from(number);
+        for free in &self.0 {
+            let taken = free.compare_exchange(0, word, Ordering::AcqRel, Ordering::Acquire);
+            if taken.is_ok() {
+                return;
+            }
+        }
+        get_or_make(&self.1).0[granule].store(number, Ordering::Release);
+    }
+}
+
 #[inline]
 fn slot(number: u32) -> &'static Slot {
     let segment = get_or_make(&SEGMENTS[number as usize / SEGMENT]);
@@ -111,11 +170,14 @@ fn slot(number: u32) -> &'static Slot {
 
 /// A block of `bytes` at `start` comes into being.
 pub fn insert(start: u64, bytes: u64, site: Site, thread: Tid) {
-    let Some(entry) = entry(start) else { return };
-    let mut number = entry.load(Ordering::Relaxed);
-    if number == 0 {
-        number = USED.fetch_add(1, Ordering::Relaxed);
-    }
+    let Some(starts) = make_starts(start) else {
+        return;
+    };
+    let known = starts.number(granule(start));
+    let number = match known {
+        0 => USED.fetch_add(1, Ordering::Relaxed),
+        known => known,
+    };
     let slot = slot(number);
     slot.origin.store(
         u64::from(site.0) << 32 | u64::from(thread.0),
@@ -123,7 +185,9 @@ pub fn insert(start: u64, bytes: u64, site: Site, thread: Tid) {
     );
     slot.start.store(start, Ordering::Relaxed);
     slot.size.store(bytes, Ordering::Relaxed);
-    entry.store(number, Ordering::Release);
+    if known == 0 {
+        starts.add(granule(start), number);
+    }
 }
 
 fn read(number: u32) -> HeapBlock {
@@ -142,8 +206,7 @@ fn read(number: u32) -> HeapBlock {
 /// The number of the last block that started at `start`.
 #[inline]
 fn number_at(start: u64) -> Option<u32> {
-    let leaf = leaf_at(start)?;
-    let number = leaf.0[(start / GRANULE) as usize % LEAF].load(Ordering::Acquire);
+    let number = leaf_at(start)?.starts(start)?.number(granule(start));
     (number != 0).then_some(number)
 }
 
@@ -171,11 +234,12 @@ pub fn find(address: u64) -> Option<HeapBlock> {
     // A gap of 64 GiB without any block is the end of the heap.
     let lowest = address.saturating_sub(64 << 30);
     loop {
-        match leaf_at(at) {
+        match leaf_at(at).map(|leaf| leaf.starts(at)) {
             None => at -= at % LEAF_BYTES,
-            Some(leaf) => {
-                for granule in (0..=(at / GRANULE) as usize % LEAF).rev() {
-                    let number = leaf.0[granule].load(Ordering::Acquire);
+            Some(None) => at -= at % PAGE,
+            Some(Some(starts)) => {
+                for granule in (0..=granule(at)).rev() {
+                    let number = starts.number(granule);
                     if number == 0 {
                         continue;
                     }
@@ -188,7 +252,7 @@ pub fn find(address: u64) -> Option<HeapBlock> {
                     }
                     freed = freed.or(Some(block));
                 }
-                at -= at % LEAF_BYTES;
+                at -= at % PAGE;
             }
         }
         if at <= lowest {

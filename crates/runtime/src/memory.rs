@@ -14,7 +14,9 @@ use crate::lock::Spin;
 use crate::{sys, tls};
 
 const PAGE: usize = 4096;
+/// A class maps this much at a time at first, then as much as it has, but never more than the last.
 const CHUNK: usize = 64 * 1024;
+const LARGEST_CHUNK: usize = 1024 * 1024;
 const LARGEST_CLASS: usize = 32 * 1024;
 const SMALLEST: usize = 16;
 /// 16 32 48 64 | 80 96 112 128 | 160 … | … 32768
@@ -59,6 +61,8 @@ struct Class {
     free: *mut *mut u8,
     fresh: *mut u8,
     fresh_left: usize,
+    /// Bytes of the next chunk.
+    chunk: usize,
 }
 
 // SAFETY: the pointers are to memory that the class alone owns.
@@ -70,6 +74,7 @@ impl Class {
             free: ptr::null_mut(),
             fresh: ptr::null_mut(),
             fresh_left: 0,
+            chunk: CHUNK,
         }
     }
 
@@ -98,11 +103,12 @@ impl Class {
 
     /// The same from a new chunk.
     fn extend(&mut self, size: usize) -> (*mut u8, bool) {
-        let Some(chunk) = map_counted(CHUNK) else {
+        let Some(chunk) = map_counted(self.chunk) else {
             return (ptr::null_mut(), false);
         };
         self.fresh = chunk;
-        self.fresh_left = CHUNK;
+        self.fresh_left = self.chunk;
+        self.chunk = (2 * self.chunk).min(LARGEST_CHUNK);
         (self.cut(size).unwrap_or(ptr::null_mut()), false)
     }
 

@@ -132,7 +132,9 @@ impl<'a, R: Rule> Work<'a, R> {
                     memory.divide(base);
                 }
                 Some(Form::Whole(_)) => {
-                    self.page(base);
+                    if let Some(page) = self.page(base) {
+                        page[usize::from(sweeps.first())].make_room();
+                    }
                 }
                 Some(Form::Runs(page)) => {
                     if !self.runs(page, base, sweeps, races) {

@@ -210,6 +210,14 @@ impl Location {
         self.touch_locked::<R>(first, depot, me, slots, memo, touch, out)
     }
 
+    /// Changes nothing, but is a write: where memory is given out when it is first touched, it is given out once, and not first to be
+    /// read and then to be written.
+    pub(crate) fn make_room(&self) {
+        // An operation that the compiler must not take for a read.
+        let [_, second] = &self.cells;
+        let _ = second.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// As [`Location::touch`], for a location that stands for a whole page; nothing is done if the page no longer is.
     pub fn touch_whole<R: Rule>(
         &self,
