@@ -10,6 +10,7 @@
 //! 128  cache[1024]                 page number and shadow of 1024 pages, 16 bytes each
 //!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
 //!      ordered[64]                 what others did in the thread's past
+//!      window                      what the thread has written of late, for a detector that foresees, or null
 //! ```
 //!
 //! The thread itself writes, in the runtime; its inlined checks read. Zero when the thread starts, which
@@ -22,7 +23,7 @@ pub const CACHE: usize = 1024;
 /// Bytes of a page, as a power of two.
 pub const PAGE_SHIFT: u32 = 12;
 /// Bytes in the block.
-pub const BYTES: usize = 128 + CACHE * 16 + ATOMICS * 32 + ORDERED * 8;
+pub const BYTES: usize = 128 + CACHE * 16 + ATOMICS * 32 + ORDERED * 8 + 64;
 /// Atomic objects in the other one.
 pub const ATOMICS: usize = 64;
 
@@ -131,6 +132,8 @@ pub struct Block {
     pub atomics: [Repeat; ATOMICS],
     /// A table of `engine::shadow::ordered`.
     pub ordered: [AtomicU64; ORDERED],
+    /// The entry of `streams` that answers for reads from all places (`engine::slimstate::SlimThread::window`), if `streams` is not null.
+    pub window: AtomicPtr<()>,
 }
 
 const _: () = {

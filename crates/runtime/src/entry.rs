@@ -11,7 +11,7 @@ use engine::shadow::{Location, ordered};
 
 use crate::analysis::{Analysis, State};
 use crate::outlined::outlined;
-use crate::streams::{foreseen, not_foreseen};
+use crate::streams::{Done, foreseen, not_foreseen};
 use crate::stub::{range_stub, word_stub};
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
@@ -176,8 +176,12 @@ fn slow_word(
         let (order, mask) = (detector.order(), mask(address, size));
         let shadow = detector.shadow();
         shadow.access_at(order, precise, location, mask, access, &mut thread::found);
-    } else if !not_foreseen(thread, runtime, access, pc) {
-        runtime.analysis.access(&mut thread.state, access);
+    } else {
+        match not_foreseen(own, thread, runtime, access, pc) {
+            Done::InArray => return,
+            Done::ByWord => {}
+            Done::No => runtime.analysis.access(&mut thread.state, access),
+        }
     }
     if let Some((slot, number)) = runtime.analysis.number(&mut thread.state, access.site) {
         thread.set_number(pc, slot, number);

@@ -4,12 +4,23 @@
 use core::sync::atomic::Ordering;
 
 use engine::detector::Access;
-use engine::slimstate::PlaceKey;
+use engine::slimstate::{PlaceKey, SlimThread, Strided};
 use event::Addr;
 
 use crate::analysis::{Analysis, State};
 use crate::thread::{self, Runtime, Thread, found};
 use crate::tls;
+
+/// What became of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// Nothing.
+    No,
+    /// It is recorded in the shadow by word.
+    ByWord,
+    /// It is in a footprint.
+    InArray,
+}
 
 /// The place of an access, with its calling context. Sites have the locks held, too; but with them the region changes, and a
 /// stream ends with its region.
@@ -29,11 +40,21 @@ pub fn open(own: &tls::Block, thread: *const Thread) {
             own.disturbed.store(versions, Ordering::Relaxed);
             let plain = state.plain().cast_mut().cast();
             own.plain.store(plain, Ordering::Relaxed);
+            show_window(own, state);
             state.streams().cast_mut().cast()
         }
-        _ => core::ptr::null_mut(),
+        _ => {
+            own.window.store(core::ptr::null_mut(), Ordering::Relaxed);
+            core::ptr::null_mut()
+        }
     };
     own.streams.store(table, Ordering::Release);
+}
+
+/// Shows the stubs which stream answers for reads.
+fn show_window(own: &tls::Block, state: &SlimThread<Strided>) {
+    let window = state.window().cast_mut();
+    own.window.store(window, Ordering::Relaxed);
 }
 
 /// Is the access done? One of another detector never is.
@@ -61,16 +82,30 @@ pub fn forget(thread: &mut Thread, runtime: &Runtime) {
 }
 
 /// The long way, for one that [`foreseen`] did not take. False if the detector has no streams: nothing was done.
+///
+/// The inlined checks had better not know the page of an array, even if a neighbour has locations there: they would look at untouched ones
+/// for each element, before the stubs do what there is to do.
 #[inline(always)]
-pub fn not_foreseen(thread: &mut Thread, runtime: &Runtime, access: Access, pc: usize) -> bool {
+pub fn not_foreseen(
+    own: &tls::Block,
+    thread: &mut Thread,
+    runtime: &Runtime,
+    access: Access,
+    pc: usize,
+) -> Done {
     let Some(key) = key(pc) else {
-        return false;
+        return Done::No;
     };
     match (&runtime.analysis, &mut thread.state) {
         (Analysis::SlimState(detector), State::SlimState(state)) => {
             detector.access_at(state, key, access, &mut found);
-            true
+            if !state.is_in_array(access.addr, detector.versions()) {
+                return Done::ByWord;
+            }
+            show_window(own, state);
+            own.forget(access.addr.0 as usize);
+            Done::InArray
         }
-        _ => false,
+        _ => Done::No,
     }
 }

@@ -1,11 +1,11 @@
 //! Where instrumented code comes in when its inlined test says nothing of an access.
 //!
-//! First, where no location has anything recorded, as in compressed arrays, an access that SlimState foresees is taken ([`engine::slimstate::StreamTable`] has the rule), in some 40 instructions and
+//! First a read is taken of what SlimState knows to have been written by the thread. Then, where no location has anything recorded, as in compressed arrays, an access that SlimState foresees is taken ([`engine::slimstate::StreamTable`] has the rule), in some 40 instructions and
 //! three registers, without entering the runtime: one instruction changes the stream, and it finds `next` as it was or does
 //! nothing, so a signal may come at any point. Who is inside the runtime already (a handler of its own fault) takes the long way, which
 //! is none.
 //!
-//! Then an access is taken that the thread has made already in its epoch, to a location that does not say so itself because others use it
+//! After that an access is taken that the thread has made already in its epoch, to a location that does not say so itself because others use it
 //! too ([`engine::shadow::Settled`] has the rule): some 25 instructions more that write nothing at all. An access to a location that remembers two
 //! accesses or fewer is recorded here, where that is easy ([`crate::step`]). All other accesses go to the runtime with the address
 //! that the call returns to.
@@ -136,6 +136,41 @@ macro_rules! begin {
         )
     };
     ($kind:ident $size:tt) => { "" };
+}
+
+/// Takes a read at rdi of what the thread has written of late ([`engine::slimstate::StreamTable`] has the rule), before anything else. rax is pushed, r11 is where the block is.
+macro_rules! take_written {
+    (Read 1) => { $crate::stub::take_written!(@word "1") };
+    (Read 2) => { $crate::stub::take_written!(@word "2") };
+    (Read 4) => { $crate::stub::take_written!(@word "4") };
+    (Read 8) => { $crate::stub::take_written!(@word "8") };
+    ($kind:ident $size:tt) => { "/* {window} */\n" };
+    (@word $size:literal) => {
+        concat!(
+            "mov rax, qword ptr fs:[r11 + {window}]\n",
+            "test rax, rax\n",
+            "jz 70f\n",
+            "cmp rdi, qword ptr [rax + {low}]\n",
+            "jb 70f\n",
+            "cmp rdi, qword ptr [rax + {cover}]\n",
+            "ja 70f\n",
+            "cmp qword ptr [rax + {size}], ", $size, "\n",
+            "jb 70f\n",
+            "mov r11, qword ptr fs:[r11 + {disturbed_at}]\n",
+            "mov r11d, dword ptr [r11]\n",
+            "cmp r11d, dword ptr [rax + {disturbed}]\n",
+            "jne 71f\n",
+            "inc qword ptr [rax + {again}]\n",
+            ".cfi_remember_state\n",
+            "pop rax\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "ret\n",
+            ".cfi_restore_state\n",
+            "71:\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "70:\n",
+        )
+    };
 }
 
 /// Goes to `$yes` if the bytes at rdi are recorded in the cell of which rax is the difference to the epoch, else behind, by `$no` or
@@ -334,11 +369,12 @@ macro_rules! stub {
             ".cfi_startproc",
             "push rax",
             ".cfi_adjust_cfa_offset 8",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
+            $crate::stub::take_written!($kind $bytes),
             "push rcx",
             ".cfi_adjust_cfa_offset 8",
             // The program will access it next, and what is done until then waits for the shadow.
             "prefetcht0 byte ptr [rdi]",
-            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
             $crate::stub::begin!($kind $bytes),
             // rax and rcx are pushed; r11 is where the block is.
             "6:",
@@ -359,6 +395,7 @@ macro_rules! stub {
             depth = const core::mem::offset_of!(abi::hot::Block, depth),
             streams = const core::mem::offset_of!(abi::hot::Block, streams),
             disturbed_at = const core::mem::offset_of!(abi::hot::Block, disturbed),
+            window = const core::mem::offset_of!(abi::hot::Block, window),
             plain = const core::mem::offset_of!(abi::hot::Block, plain),
             plain_shift = const engine::slimstate::PlainTable::SHIFT,
             plain_mask = const engine::slimstate::PlainTable::MASK,
@@ -474,7 +511,7 @@ macro_rules! range_stub {
 
 pub(crate) use {
     begin, find_location, find_page, is_recorded, range_stub, stub, take_foreseen, take_settled,
-    unforeseen, word_stub,
+    take_written, unforeseen, word_stub,
 };
 
 #[cfg(test)]
@@ -549,7 +586,7 @@ pub(crate) mod tests {
             .store(threads[0].plain().cast_mut().cast(), Ordering::Relaxed);
         let streams = threads[0].streams().cast_mut().cast();
         own.streams.store(streams, Ordering::Relaxed);
-        let (mut taken, mut missed) = (0, 0);
+        let (mut taken, mut missed, mut in_window) = (0, 0, 0);
         for round in 0..3000 {
             if round % 5 == 0 {
                 // No partition is compressed for long that sees such loops.
@@ -570,10 +607,14 @@ pub(crate) mod tests {
             let mut addr = base + 8 * (1000 + random(2000));
             for _ in 0..random(60) {
                 let [first, second] = &mut threads;
+                own.window
+                    .store(first.window().cast_mut(), Ordering::Relaxed);
                 let whence = at_one_place(addr, size, ranges);
                 // Which place it is, only a miss tells; a place of the other detector's own will do.
                 let key = PlaceKey::new(if ranges { 800 } else { 1600 }, context);
-                let rule = detectors[1].take(second, key, Addr(addr), size);
+                let written = !ranges && detectors[1].is_written(second, Addr(addr), size);
+                let rule = written || detectors[1].take(second, key, Addr(addr), size);
+                in_window += u32::from(written);
                 assert_eq!(whence.is_none(), rule, "round {round}, {addr:#x}");
                 taken += u32::from(rule);
                 if let Some(pc) = whence {
@@ -603,7 +644,9 @@ pub(crate) mod tests {
             }
         }
         own.streams.store(core::ptr::null_mut(), Ordering::Relaxed);
+        own.window.store(core::ptr::null_mut(), Ordering::Relaxed);
         tls::set_context(0);
+        assert!(in_window > 100, "{in_window}");
         assert!(taken > 10_000 && missed > 1000, "{taken} {missed}");
         assert_ne!(at_one_place(base, 8, false), None);
     }

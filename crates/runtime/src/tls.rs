@@ -221,6 +221,16 @@ impl Block {
         entry.page.store(page, Ordering::Relaxed);
     }
 
+    /// The inlined checks no longer know the page of `address`.
+    #[inline]
+    pub fn forget(&self, address: usize) {
+        let page = address >> abi::hot::PAGE_SHIFT;
+        let entry = &self.cache[page % abi::hot::CACHE];
+        if entry.page.load(Ordering::Relaxed) == page {
+            entry.page.store(usize::MAX, Ordering::Relaxed);
+        }
+    }
+
     /// Enters the runtime; false if the thread is inside already.
     #[inline(always)]
     pub fn enter(&self) -> bool {

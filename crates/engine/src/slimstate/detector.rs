@@ -10,6 +10,7 @@ use super::partition::{Mode, Partition};
 use super::sitelists::SiteLists;
 use super::streams::{PlaceKey, StreamTable, Streams, Target};
 use super::trail::{Extended, Trail};
+use super::versions::Versions;
 use super::{BitSet, Labels, Strided};
 use crate::clock::{Limits, ThreadClock};
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
@@ -81,7 +82,7 @@ impl<F: Footprint> SlimThread<F> {
     }
 }
 
-impl<F> SlimThread<F> {
+impl<F: Footprint> SlimThread<F> {
     /// What the thread knows.
     pub fn clock(&mut self) -> &mut ThreadClock {
         &mut self.base.clock
@@ -109,6 +110,14 @@ impl<F> SlimThread<F> {
     /// Where the program's checks find what is foreseen.
     pub fn streams(&self) -> *const StreamTable {
         self.streams.table()
+    }
+    /// The entry of that table which answers for reads from all places: another one whenever an access came the long way.
+    pub fn window(&self) -> *const () {
+        self.streams.window()
+    }
+    /// Is the memory at `addr` in an array that the thread has touched since it last synchronised, as far as it remembers?
+    pub fn is_in_array(&self, addr: Addr, versions: &Versions) -> bool {
+        matches!(self.buffer.recall(addr.0, versions), Cached::Entry(_))
     }
 }
 
@@ -595,10 +604,13 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
                 let cached = thread.buffer.recall(access.addr.0, &self.arrays.versions);
                 let (Cached::Plain, Some(word)) = (cached, word) else {
                     let size = u64::from(access.size);
-                    if let Cached::Entry(number) = cached
-                        && self.take(thread, place_of(access, number), access.addr, size)
-                    {
-                        return;
+                    if let Cached::Entry(number) = cached {
+                        let reads = access.kind == AccessKind::Read;
+                        if reads && self.is_written(thread, access.addr, size)
+                            || self.take(thread, place_of(access, number), access.addr, size)
+                        {
+                            return;
+                        }
                     }
                     return self.access_line(thread, access, cached, races);
                 };

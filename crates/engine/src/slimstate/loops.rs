@@ -67,6 +67,13 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         thread.streams.take(key, addr.0, size, now)
     }
 
+    /// Is a read one of what the thread has written, as far as its window knows? Then it is done.
+    #[inline(always)]
+    pub fn is_written(&self, thread: &mut SlimThread<F>, addr: Addr, size: u64) -> bool {
+        let now = self.arrays.disturbances();
+        thread.streams.is_written(addr.0, size, now)
+    }
+
     /// What streams, and what threads know of plain memory, are held against: see [`StreamTable`](super::StreamTable) and
     /// [`PlainTable`](super::PlainTable).
     pub fn versions(&self) -> &Versions {

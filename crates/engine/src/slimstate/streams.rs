@@ -15,8 +15,8 @@
 //! there before the region is committed. A stream stays within one array that the thread has an entry of, hence pinned, and ends with the region. It
 //! is left as soon as anything happens to any such array that accesses have to know of: elements that are single, atomic
 //! accesses, memory that has another use; `disturbed` counts these. An access to bytes that the thread has touched in the same region in
-//! the same manner is redundant, as in FastTrack's same-epoch rules.
-
+//! the same manner is redundant, as in FastTrack's same-epoch rules. A read is redundant beside a write, too: so what the stream has that was last begun by writes, the *window*,
+//! answers for reads from whatever place. A loop mostly reads what it has just written.
 //!
 //! **Who may touch what.** All of it is the thread's. The program's checks take foreseen accesses before they enter the runtime
 //! ([`StreamTable`] says how), so `next` and `cover` change between two calls of the runtime, by one instruction each. A signal
@@ -157,6 +157,8 @@ impl Stream {
 ///
 /// * `next == address != end`: `next += step`, by an instruction that finds `next` unchanged; then `cover += grow`; or
 /// * `low <= address <= cover`: `again += 1`.
+///
+/// A read is done as well, wherever it is made, if the [window](super::SlimThread::window) has the second of these, `disturbed`, and a `size` that is no smaller.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct StreamTable([Stream; SLOTS]);
@@ -202,6 +204,8 @@ pub(super) struct Streams {
     slots: Box<[Stream; SLOTS]>,
     /// Which slots have a stream; one bit each.
     used: u128,
+    /// The slot of the stream of writes that was begun last, or of none.
+    window: usize,
     /// The count of disturbances for which all of this holds.
     pub(super) disturbed: u32,
     /// Accesses that were foreseen or redundant, in streams that are no more or were folded.
@@ -213,6 +217,7 @@ impl Streams {
         Streams {
             slots: boxed_with(Stream::none),
             used: 0,
+            window: 0,
             disturbed: 0,
             foreseen: 0,
         }
@@ -221,6 +226,23 @@ impl Streams {
     /// Where a [`StreamTable`] is; it stays there as long as the thread.
     pub(super) fn table(&self) -> *const StreamTable {
         (&raw const *self.slots).cast()
+    }
+
+    /// Where the window is now.
+    pub(super) fn window(&self) -> *const () {
+        (&raw const self.slots[self.window]).cast()
+    }
+
+    /// Is a read redundant beside what the window has? Then there is nothing else to do.
+    #[inline(always)]
+    pub(super) fn is_written(&mut self, addr: u64, size: u64, disturbed: u32) -> bool {
+        let stream = &mut self.slots[self.window];
+        let written = stream.low <= addr
+            && addr <= *stream.cover.get_mut()
+            && size <= stream.size
+            && stream.disturbed == disturbed;
+        *stream.again.get_mut() += u64::from(written);
+        written
     }
 
     /// Accesses that were foreseen or redundant.
@@ -303,6 +325,9 @@ impl Streams {
             stream.low = covered.start;
             cover = covered.end - seen.size;
             *stream.cover.get_mut() = cover;
+        }
+        if seen.target.kind == AccessKind::Write {
+            self.window = slot;
         }
         let width = (step as i64).unsigned_abs();
         if !same || broken >= PATIENCE || width < seen.size || !width.is_multiple_of(seen.unit) {
