@@ -23,9 +23,18 @@ struct RunPage {
     page: u64,
     /// Steps that runs saved, less those that they cost, since not too long ago.
     credit: i32,
-    /// First words of accesses to few, the last ones.
-    last: [u16; 2],
+    /// Where the last accesses to few words were.
+    last: [Place; 2],
     runs: Runs,
+}
+
+/// Where an access to few words was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// The first of them.
+    word: u16,
+    /// What it gets back if the next one goes on from there: then it was the first of a loop, and not alone.
+    paid: i32,
 }
 
 /// What a page with runs costs and saves, in half steps of a page that is split: two for a word.
@@ -47,13 +56,16 @@ mod price {
     pub(super) const MAKE: i32 = 16;
     /// … one to any other word, where a test that is inlined might have answered …
     pub(super) const WORD: i32 = 256;
-    /// … and one that makes a run of its own.
+    /// … and one that makes a run of its own. Both are given back but for the price of a run when the next access is near.
     pub(super) const ALONE: i32 = 512;
     /// No page has more to spend than this, whatever it was used for in the past: enough to go through it twice, word by word, with several
     /// looks at each.
     pub(super) const MOST: i32 = 8192;
-    /// A page that was whole starts with this: some three times what it costs to split one. Tables are cleared at once, and used at random.
-    pub(super) const START: i32 = 3072;
+    /// A page that was whole starts with this: some two and a half times what it costs to split one, so that it can be gone through once, word by word. Tables are cleared at once, and used
+    /// at random.
+    pub(super) const START: i32 = 2560;
+    /// One that a range was the first to touch starts with this: if ranges touch all of it, it can be gone through once, too.
+    pub(super) const FRESH: i32 = 1280;
     /// With more lanes there is little left that runs could save.
     pub(super) const LANES: usize = 448;
 }
@@ -90,18 +102,27 @@ impl RunPage {
 
     /// There was such an access, and so many to single words that were answered elsewhere. Returns whether to go on with runs.
     fn spend(&mut self, sweeps: &Sweeps, swept: Swept, answered: u16) -> bool {
-        let near = sweeps.words() <= price::FEW && self.is_near(sweeps.first());
-        let saved = saved(sweeps, swept, near) - price::NEAR * i32::from(answered);
+        let few = sweeps.words() <= price::FEW;
+        let before = few.then(|| self.go_on(sweeps.first())).flatten();
+        let mut saved = saved(sweeps, swept, before.is_some());
+        match before {
+            Some(place) => saved += place.paid,
+            None if few => self.last[0].paid = (-saved - price::MAKE).max(0),
+            None => {}
+        }
+        saved -= price::NEAR * i32::from(answered);
         self.credit = (self.credit + saved).min(price::MOST);
         self.credit >= 0 && self.runs.lanes() <= price::LANES
     }
 
-    /// Is a word near one of the last two? Loops over two rows of one page are no rarity, nor are those that look at neighbours.
-    fn is_near(&mut self, word: u16) -> bool {
-        let near = |other: u16| word.abs_diff(other) <= 2;
+    /// An access to few words from `word` on. Is that near one of the last two places? Which: loops over two rows of one page are no rarity, nor are those that
+    /// look at neighbours.
+    fn go_on(&mut self, word: u16) -> Option<Place> {
+        let near = |other: &Place| word.abs_diff(other.word) <= 2;
         let [last, before] = self.last;
-        self.last = [word, if near(last) { before } else { last }];
-        near(last) || near(before)
+        let now = Place { word, paid: 0 };
+        self.last = [now, if near(&last) { before } else { last }];
+        [last, before].into_iter().find(near)
     }
 }
 
@@ -175,11 +196,8 @@ impl RunPages {
             grown: 1,
             changed: true,
         };
-        self.credit(touched) + saved(sweeps, alone, false) >= 0
-    }
-
-    fn credit(&self, touched: bool) -> i32 {
-        self.credit + if touched { price::START } else { 0 }
+        let most = self.credit + if touched { price::START } else { 0 };
+        most + saved(sweeps, alone, false) >= 0
     }
 
     /// An entry for `page`, whose words all have the history of `cells`: which may be copied.
@@ -193,10 +211,12 @@ impl RunPages {
         let entry = self.entries.get(index);
         let mut locked = entry.page.lock();
         entry.hints.clear();
+        let fresh = cells[0] == Cell::EMPTY;
+        let credit = if fresh { price::FRESH } else { price::START };
         *locked = RunPage {
             page: page + 1,
-            credit: self.credit(cells[0] != Cell::EMPTY),
-            last: [0; 2],
+            credit: self.credit + credit,
+            last: [Place::default(); 2],
             runs: Runs::new(cells),
         };
         index
