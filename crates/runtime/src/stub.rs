@@ -586,7 +586,7 @@ pub(crate) mod tests {
             .store(threads[0].plain().cast_mut().cast(), Ordering::Relaxed);
         let streams = threads[0].streams().cast_mut().cast();
         own.streams.store(streams, Ordering::Relaxed);
-        let (mut taken, mut missed, mut in_window) = (0, 0, 0);
+        let (mut taken, mut missed, mut in_window, mut written) = (0, 0, 0, base);
         for round in 0..3000 {
             if round % 5 == 0 {
                 // No partition is compressed for long that sees such loops.
@@ -605,6 +605,11 @@ pub(crate) mod tests {
             };
             let step = [8, 16, 24, 8u64.wrapping_neg()][random(4) as usize];
             let mut addr = base + 8 * (1000 + random(2000));
+            if ranges {
+                written = addr;
+            } else if random(2) == 0 {
+                addr = written;
+            }
             for _ in 0..random(60) {
                 let [first, second] = &mut threads;
                 own.window
@@ -612,9 +617,9 @@ pub(crate) mod tests {
                 let whence = at_one_place(addr, size, ranges);
                 // Which place it is, only a miss tells; a place of the other detector's own will do.
                 let key = PlaceKey::new(if ranges { 800 } else { 1600 }, context);
-                let written = !ranges && detectors[1].is_written(second, Addr(addr), size);
-                let rule = written || detectors[1].take(second, key, Addr(addr), size);
-                in_window += u32::from(written);
+                let known = !ranges && detectors[1].is_written(second, Addr(addr), size);
+                let rule = known || detectors[1].take(second, key, Addr(addr), size);
+                in_window += u32::from(known);
                 assert_eq!(whence.is_none(), rule, "round {round}, {addr:#x}");
                 taken += u32::from(rule);
                 if let Some(pc) = whence {

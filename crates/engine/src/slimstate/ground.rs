@@ -183,7 +183,7 @@ impl Ground<'_> {
     pub(super) fn site_of<F: Footprint>(&self, trail: &Trail<F>, array: (u64, u8)) -> Option<Site> {
         match trail.sites() {
             (site, []) => Some(site),
-            (other, segments) => self.lists.number(array, segments, other),
+            (other, segments) => self.lists.number(array, trail.hull(), segments, other),
         }
     }
 

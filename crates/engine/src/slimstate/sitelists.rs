@@ -2,7 +2,8 @@
 //!
 //! A shadow location has room for one site, but stands for many elements, which one commit may have touched
 //! from several sites. Then the location gets the number of a list of segments, and whoever reports a race on
-//! an element looks it up there. Loops repeat themselves, so lists do: equal ones have one number.
+//! an element looks it up there. Loops repeat themselves, so lists do: equal ones have one number. Objects in an array are touched one after the other, in the same way: so a list says only
+//! where in the footprint a site was, and how long that is, and serves all footprints that are whole lengths apart.
 
 use super::trail::{Segment, site_in};
 use crate::detector::{Race, Sink};
@@ -13,6 +14,7 @@ use core::hash::BuildHasher;
 use event::{Addr, Site};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
 
 /// Sites with this bit are numbers of lists. The program's own sites are below.
 const LIST: u32 = 1 << 31;
@@ -21,20 +23,41 @@ const MOST: usize = 1 << 13;
 
 #[derive(Debug)]
 struct List {
-    /// First byte of the array.
-    base: u64,
-    /// log2 of the bytes in an element, at the time.
-    shift: u8,
+    within: Within,
     segments: Box<[Segment]>,
     /// Everything else.
     other: Site,
 }
 
+/// What the indices of a list's segments mean: that of an element is `period` less for as many periods as there are before the footprint.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Within {
+    /// First byte of the array.
+    base: u64,
+    /// log2 of the bytes in an element, at the time.
+    shift: u8,
+    /// Elements from the first of the footprint to its last.
+    period: u64,
+    /// The first of the footprint, less whole periods.
+    first: u64,
+}
+
+impl Within {
+    /// The index of the element at `addr`, which is in the footprint.
+    const fn index(self, addr: u64) -> u64 {
+        let index = (addr.saturating_sub(self.base) >> self.shift) % self.period;
+        if index < self.first {
+            index + self.period
+        } else {
+            index
+        }
+    }
+}
+
 /// A list that is looked for.
 #[derive(PartialEq, Eq, Hash)]
 struct Asked<'a> {
-    base: u64,
-    shift: u8,
+    within: Within,
     segments: &'a [Segment],
     other: Site,
 }
@@ -42,8 +65,7 @@ struct Asked<'a> {
 impl List {
     fn asked(&self) -> Asked<'_> {
         Asked {
-            base: self.base,
-            shift: self.shift,
+            within: self.within,
             segments: &self.segments,
             other: self.other,
         }
@@ -71,8 +93,7 @@ impl Lists {
             return None;
         }
         let list = List {
-            base: asked.base,
-            shift: asked.shift,
+            within: asked.within,
             segments: asked.segments.into(),
             other: asked.other,
         };
@@ -90,17 +111,31 @@ pub(super) struct SiteLists {
 }
 
 impl SiteLists {
-    /// A number for these sites, or `None` if there are too many lists.
+    /// A number for the sites of a footprint from element `first` to `last`, or `None` if there are too many lists.
     pub(super) fn number(
         &self,
         (base, shift): (u64, u8),
+        (first, last): (u64, u64),
         segments: &[Segment],
         other: Site,
     ) -> Option<Site> {
-        let asked = Asked {
+        let period = last - first + 1;
+        let within = Within {
             base,
             shift,
-            segments,
+            period,
+            first: first % period,
+        };
+        let before = first - within.first;
+        let hull = (first, last);
+        let here = segments.iter().filter_map(|s| s.within(hull, before));
+        let here: SmallVec<[Segment; 8]> = here.collect();
+        if here.is_empty() {
+            return Some(other);
+        }
+        let asked = Asked {
+            within,
+            segments: &here,
             other,
         };
         let hash = FxBuildHasher.hash_one(&asked);
@@ -132,10 +167,7 @@ impl SiteLists {
             return site;
         }
         match self.lists.read().all.get((site.0 & !LIST) as usize) {
-            Some((list, _)) => {
-                let index = addr.saturating_sub(list.base) >> list.shift;
-                site_in(&list.segments, list.other, index)
-            }
+            Some((list, _)) => site_in(&list.segments, list.other, list.within.index(addr)),
             None => site,
         }
     }

@@ -26,6 +26,20 @@ pub(super) struct Segment {
     pub(super) site: Site,
 }
 
+impl Segment {
+    /// What of it is from `first` to `last`, with indices that are smaller by `before`, which is not behind `first`.
+    pub(super) fn within(self, (first, last): (u64, u64), before: u64) -> Option<Segment> {
+        let elements = self.elements;
+        let skipped = first.saturating_sub(elements.first());
+        let from = elements.first() + skipped.next_multiple_of(elements.step());
+        let to = elements.last().min(last);
+        (from <= to).then(|| Segment {
+            elements: Strided::new(from - before, to - before, elements.step()),
+            site: self.site,
+        })
+    }
+}
+
 /// The reads or the writes of one array by one thread since its last synchronisation.
 #[derive(Clone, Debug)]
 pub(super) struct Trail<F> {
@@ -176,6 +190,16 @@ impl<F: Footprint> Trail<F> {
     /// Whence element `i` was touched.
     pub(super) fn site_of(&self, i: u64) -> Site {
         site_in(&self.segments, self.site, i)
+    }
+
+    /// The first element of the footprint, which is not empty, and the last.
+    pub(super) fn hull(&self) -> (u64, u64) {
+        let (mut first, mut last) = (u64::MAX, 0);
+        self.footprint.pieces(&mut |piece| {
+            first = first.min(piece.first());
+            last = last.max(piece.last());
+        });
+        (first, last)
     }
 
     /// The one site, or all of them with their segments.
