@@ -41,6 +41,7 @@ mod records;
 mod registry;
 mod show;
 mod signal;
+mod signal_stack;
 mod site;
 mod start;
 mod stats;

@@ -12,6 +12,7 @@ use crate::analysis::{Analysis, Bracket, State};
 use crate::detectors::Detector;
 use crate::options::Options;
 use crate::signal::Queue;
+use crate::signal_stack::SignalStack;
 use crate::site::{self, HeldLock, LockSetId, SiteCache, StackId};
 use crate::table::MIX;
 use crate::{records, registry, tls};
@@ -106,6 +107,8 @@ pub struct Thread {
     pub bracket: Option<Bracket<'static>>,
     /// Signals that arrived while the thread was in the runtime.
     pub signals: Queue,
+    /// What its signal handlers run on, if the program gave it a small stack for them.
+    pub signal_stack: Option<SignalStack>,
 }
 
 /// Who knows the numbers of sites.
@@ -136,6 +139,7 @@ impl Thread {
             once: Vec::new(),
             bracket: None,
             signals: Queue::default(),
+            signal_stack: None,
         })
     }
 

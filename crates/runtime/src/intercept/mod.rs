@@ -30,6 +30,7 @@ pub(crate) fn resolve() {
     strings::resolve();
     exit::resolve();
     crate::signal::resolve();
+    crate::signal_stack::resolve();
     crate::frames::resolve();
 }
 

@@ -10,6 +10,7 @@ use event::{Addr, Tid};
 
 use super::writes;
 use crate::real::interceptors;
+use crate::signal_stack::{self, ROOM};
 use crate::thread::{self, Thread};
 use crate::{recording, registry, start, sys, tls};
 
@@ -23,6 +24,7 @@ unsafe extern "C" {
         start: *mut *mut c_void,
         bytes: *mut usize,
     ) -> c_int;
+    fn pthread_attr_setstacksize(attributes: *mut libc::pthread_attr_t, bytes: usize) -> c_int;
     fn pthread_attr_getdetachstate(
         attributes: *const libc::pthread_attr_t,
         state: *mut c_int,
@@ -79,6 +81,7 @@ fn end() {
             let op = SyncOp::Release(lock);
             runtime.analysis.sync(&mut thread.state, op);
         }
+        signal_stack::end(thread);
         runtime.analysis.end(&mut thread.state);
         crate::stats::add(&thread.state);
         own.set_thread(core::ptr::null_mut());
@@ -237,6 +240,29 @@ fn is_detached(attributes: Attributes) -> bool {
     state == libc::PTHREAD_CREATE_DETACHED
 }
 
+/// The attributes with a larger stack, if they ask for one of a certain size that libc is to make. The program's own are left as they are:
+/// several threads may use them at once. The copy shares what they point to, so it is never destroyed.
+fn with_room(attributes: Attributes) -> Option<libc::pthread_attr_t> {
+    if attributes.is_null() {
+        return None;
+    }
+    let (mut start, mut bytes) = (core::ptr::null_mut::<c_void>(), 0);
+    // SAFETY: the program's attributes.
+    if unsafe { pthread_attr_getstack(attributes, &raw mut start, &raw mut bytes) } != 0 {
+        return None;
+    }
+    // Without a stack of the program's, libc takes its end to be 0.
+    let is_given = (start as usize).wrapping_add(bytes) != 0;
+    if is_given || bytes == 0 {
+        return None;
+    }
+    // SAFETY: the program's attributes, plain bytes.
+    let mut copy = unsafe { attributes.read() };
+    // SAFETY: a copy of initialised attributes.
+    let code = unsafe { pthread_attr_setstacksize(&raw mut copy, bytes.checked_add(ROOM)?) };
+    (code == 0).then_some(copy)
+}
+
 fn set_name(tid: Option<Tid>, name: *const c_char) {
     if let Some(tid) = tid
         && !name.is_null()
@@ -252,6 +278,8 @@ fn set_name(tid: Option<Tid>, name: *const c_char) {
 
 interceptors! {
     fn pthread_create(handle: *mut usize, attributes: Attributes, routine: usize, argument: *mut c_void) -> c_int = |real, pc| {
+        let roomy = with_room(attributes);
+        let attributes = roomy.as_ref().map_or(attributes, core::ptr::from_ref);
         creates(handle, routine, argument, is_detached(attributes), pc, |routine, argument| {
             real(handle, attributes, routine, argument)
         })
