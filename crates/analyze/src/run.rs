@@ -242,7 +242,7 @@ fn accesses_of(event: &Event) -> u64 {
 
 /// Is this one of the rules that check a location?
 fn is_check(rule: &str) -> bool {
-    ["Run", "RunSameEpoch"].contains(&rule)
+    ["Run", "RunAgain", "RunSameEpoch"].contains(&rule)
         || ["Read", "Write", "Atomic", "WholePage"]
             .iter()
             .any(|start| rule.starts_with(start))

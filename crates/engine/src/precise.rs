@@ -11,6 +11,7 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+mod again;
 mod atomic;
 mod fresh;
 mod ranges;
@@ -23,8 +24,8 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Side, Sink, SyncOp};
 use crate::shadow::{
-    Asked, Cell, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Form, Like, Location,
-    Memo, Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
+    Asked, Cell, Comb, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Form, Like,
+    Location, Memo, Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -51,6 +52,10 @@ pub struct PreciseThread {
     pub memo: Memo,
     /// What it remembers of its reads.
     repeats: Repeats,
+    /// What its last accesses to lanes did, by kind, and to lanes of one word.
+    likes: [[Like; 2]; 2],
+    /// Whether it goes through the same rows again and again.
+    hope: again::Hope,
     /// Races of the access under way; empty in between.
     found: Vec<Conflict>,
 }
@@ -63,6 +68,8 @@ impl PreciseThread {
             counts: Counts::default(),
             memo: Memo::default(),
             repeats: Repeats::default(),
+            likes: [[Like::NONE; 2]; 2],
+            hope: again::Hope::default(),
             found: Vec::new(),
         }
     }
@@ -566,6 +573,25 @@ impl<R: Rule> Shadow<R> {
 
     /// A plain access to many elements.
     pub fn range(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        elements: Elements,
+        site: Site,
+        races: Sink<'_>,
+    ) {
+        if let Some(words) = Comb::whole(elements)
+            && let Some(number) = thread.clock.recent_number(site)
+            && self.access_again(order, thread, kind, words, |_| Some(number))
+        {
+            return;
+        }
+        self.range_anew(order, thread, kind, elements, site, races);
+    }
+
+    /// The same for who knows that it is not [as before](Shadow::access_again).
+    pub fn range_anew(
         &self,
         order: &HappensBefore,
         thread: &mut PreciseThread,

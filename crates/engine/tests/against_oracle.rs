@@ -191,7 +191,9 @@ fn rows(seed: u64) -> Vec<Event> {
         .chain([0, length])
         .collect();
     let mut events: Vec<(u32, Op)> = (1..threads).map(|t| (0, Op::Fork(Tid(t)))).collect();
-    for _ in 0..4 + rng.below(30) {
+    // Sites that come again, or not.
+    let sites = if seed.is_multiple_of(3) { 1000 } else { 4 };
+    for _ in 0..4 + rng.below(40) {
         let thread = rng.below(u64::from(threads)) as u32;
         let number = rng.below(3);
         let kind = *rng
@@ -249,7 +251,7 @@ fn rows(seed: u64) -> Vec<Event> {
     let events = events.into_iter().zip(0..).map(|((thread, op), i)| Event {
         thread: Tid(thread),
         op,
-        site: Site(i),
+        site: Site(i % sites),
     });
     r#gen::repair(events)
 }

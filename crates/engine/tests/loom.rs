@@ -3,7 +3,8 @@
 #![cfg(loom)]
 
 use engine::shadow::{
-    Asked, Blank, Cell, Conflict, Depot, FastTrackRule, Location, Memo, PAGE_BYTES, Pages, Touch,
+    Asked, Blank, Cell, Conflict, Depot, FastTrackRule, Location, Memo, PAGE_BYTES, Pages,
+    RuleName, Touch,
 };
 use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
@@ -508,6 +509,26 @@ fn a_page_with_runs_is_split() {
         ],
         &[8..16],
     );
+}
+
+/// Rows that their page knows are accessed again: by two at once, and while the page is split.
+#[test]
+fn known_rows_are_accessed_again() {
+    fn before(world: &FastTrack, me: &mut <FastTrack as Detector>::Thread, races: Sink<'_>) {
+        write_elements(world, me, (0, 64), races);
+        write_elements(world, me, (0, 16), races);
+        world.sync(me, SyncOp::Release(SyncId(1)), races);
+        write_elements(world, me, (0, 16), races);
+        assert_eq!(me.counts.get(RuleName::RunAgain), 1);
+    }
+    /// On another page first: so the site has a number.
+    fn again(world: &FastTrack, me: &mut <FastTrack as Detector>::Thread, races: Sink<'_>) {
+        write_elements(world, me, (600, 601), &mut |_| ());
+        write_elements(world, me, (0, 16), races);
+    }
+    detector_within(1, FastTrack::default, before, [again, again], &[0..128]);
+    let add: Act<FastTrack> = |world, me, races| add(world, me, RmwOrder::Relaxed, races);
+    detector_within(1, FastTrack::default, before, [again, add], &[8..16]);
 }
 
 /// A page gets its runs from two threads at once.

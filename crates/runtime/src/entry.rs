@@ -4,10 +4,10 @@ use core::sync::atomic::Ordering;
 
 use engine::Detector;
 use engine::detector::Access;
-use event::{AccessKind, Addr, Elements};
+use event::{AccessKind, Addr, Elements, Site};
 
 use engine::precise::Raced;
-use engine::shadow::{Location, ordered};
+use engine::shadow::{Comb, LONGEST_PERIOD, Location, ordered};
 
 use crate::analysis::{Analysis, State};
 use crate::outlined::outlined;
@@ -211,11 +211,35 @@ pub fn range_inside(
         hi: bytes,
         stride: 1,
     };
-    let state = &mut thread.state;
-    runtime.analysis.range(state, kind, elements, site);
+    ranged(thread, runtime, kind, elements, site, pc);
     let own = tls::own();
     if own.location(address as usize).is_none() {
         find(own, runtime, address as usize);
+    }
+}
+
+/// Checks an access to many elements, which is not as [before](quick_words); the next time it may be, if the number of its site is known.
+fn ranged(
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    elements: Elements,
+    site: Site,
+    pc: usize,
+) {
+    let (Analysis::FastTrack(detector), State::FastTrack(precise)) =
+        (&runtime.analysis, &mut thread.state)
+    else {
+        return runtime
+            .analysis
+            .range(&mut thread.state, kind, elements, site);
+    };
+    let (shadow, order, found) = (detector.shadow(), detector.order(), &mut thread::found);
+    shadow.range_anew(order, precise, kind, elements, site, found);
+    if precise.asks_for_numbers()
+        && let Some((slot, number)) = runtime.analysis.number(&mut thread.state, site)
+    {
+        thread.set_number(pc, slot, number);
     }
 }
 
@@ -223,7 +247,18 @@ pub fn range_inside(
 #[inline]
 pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     if bytes != 0 {
-        thread::with(|thread, runtime| {
+        let quick = |thread: &mut Thread, runtime: &Runtime| {
+            let words = Comb {
+                first: Addr(address as u64),
+                count: bytes as u64 / 8,
+                period: 1,
+                mask: 0xFF,
+            };
+            bytes > FEW
+                && (address as usize | bytes).is_multiple_of(8)
+                && quick_words(thread, runtime, kind, words, pc)
+        };
+        thread::with_quick(quick, |thread, runtime| {
             let at = address as usize;
             let is_word = match &runtime.analysis {
                 Analysis::FastTrack(_) => at % 8 + bytes <= 8,
@@ -385,6 +420,20 @@ struct Strided {
 }
 
 impl Strided {
+    /// The words, if they are whole ones and not far apart.
+    #[inline(always)]
+    fn words(self) -> Option<Comb> {
+        let whole = self.elem == 8
+            && (self.address | self.stride) % 8 == 0
+            && (8..=8 * LONGEST_PERIOD as u64).contains(&self.stride);
+        whole.then_some(Comb {
+            first: Addr(self.address),
+            count: self.count,
+            period: (self.stride / 8) as u16,
+            mask: 0xFF,
+        })
+    }
+
     /// As few [`Elements`] as say the same: one for each part of an element that has a size the detectors know, or none if
     /// there would be more of them than there are elements.
     fn lanes(self) -> Option<impl Iterator<Item = Elements>> {
@@ -406,41 +455,80 @@ impl Strided {
     }
 }
 
+/// Checks an access to whole words, if it is one that was made before: in this epoch, or to rows that are accessed again and again. Otherwise nothing is
+/// done, or a part of it.
+#[inline(always)]
+fn quick_words(
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    words: Comb,
+    pc: usize,
+) -> bool {
+    if thread.ignore[kind as usize] != 0 {
+        return false;
+    }
+    let (state, names) = thread.state_and_names();
+    let (Analysis::FastTrack(detector), State::FastTrack(precise)) = (&runtime.analysis, state)
+    else {
+        return false;
+    };
+    let (shadow, order) = (detector.shadow(), detector.order());
+    shadow.access_again(order, precise, kind, words, |slot| names.number(pc, slot))
+}
+
 fn strided(kind: AccessKind, strided: Strided, pc: usize) {
+    if strided.elem == 0 || strided.count == 0 {
+        return;
+    }
+    if strided.count == 1 {
+        let address = strided.address as *const u8;
+        range(kind, address, strided.elem as usize, pc);
+        return;
+    }
+    let quick = |thread: &mut Thread, runtime: &Runtime| {
+        let words = strided.words();
+        words.is_some_and(|words| quick_words(thread, runtime, kind, words, pc))
+    };
+    thread::with_quick(quick, |thread, runtime| {
+        strided_inside(thread, runtime, kind, strided, pc);
+    });
+}
+
+/// Checks some elements, for a thread that is inside already.
+#[inline(never)]
+fn strided_inside(
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    strided: Strided,
+    pc: usize,
+) {
     let Strided {
         address,
         elem,
         count,
         stride,
     } = strided;
-    if elem == 0 || count == 0 {
+    if count <= FEW_ELEMENTS && few_elements(thread, runtime, kind, strided, pc) {
         return;
     }
-    if count == 1 {
-        range(kind, address as *const u8, elem as usize, pc);
-        return;
+    if stride <= elem {
+        let bytes = (count - 1).saturating_mul(stride).saturating_add(elem);
+        range_inside(thread, runtime, kind, address, bytes, pc);
+    } else if let Some(lanes) = strided.lanes() {
+        if thread.ignore[kind as usize] == 0 {
+            let site = thread.site(pc);
+            lanes.for_each(|lane| ranged(thread, runtime, kind, lane, site, pc));
+        }
+    } else {
+        let mut at = Some(address);
+        for _ in 0..count {
+            let Some(start) = at else { break };
+            range_inside(thread, runtime, kind, start, elem, pc);
+            at = start.checked_add(stride);
+        }
     }
-    thread::with(|thread, runtime| {
-        if count <= FEW_ELEMENTS && few_elements(thread, runtime, kind, strided, pc) {
-            return;
-        }
-        if stride <= elem {
-            let bytes = (count - 1).saturating_mul(stride).saturating_add(elem);
-            range_inside(thread, runtime, kind, address, bytes, pc);
-        } else if let Some(lanes) = strided.lanes() {
-            if thread.ignore[kind as usize] == 0 {
-                let site = thread.site(pc);
-                lanes.for_each(|lane| runtime.analysis.range(&mut thread.state, kind, lane, site));
-            }
-        } else {
-            let mut at = Some(address);
-            for _ in 0..count {
-                let Some(start) = at else { break };
-                range_inside(thread, runtime, kind, start, elem, pc);
-                at = start.checked_add(stride);
-            }
-        }
-    });
 }
 
 macro_rules! strides {

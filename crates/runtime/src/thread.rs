@@ -259,6 +259,27 @@ pub fn with<R>(f: impl FnOnce(&mut Thread, &'static Runtime) -> R) -> Option<R> 
     result
 }
 
+/// The same if `quick` does not do it, which changes nothing that is [shown](Thread::show) but that something is recorded.
+#[inline(always)]
+pub fn with_quick(
+    quick: impl FnOnce(&mut Thread, &'static Runtime) -> bool,
+    f: impl FnOnce(&mut Thread, &'static Runtime),
+) {
+    let own = tls::own();
+    if !own.enter() {
+        return;
+    }
+    if let Some((thread, runtime)) = current() {
+        if quick(thread, runtime) {
+            own.idle.store(0, Ordering::Relaxed);
+        } else {
+            f(thread, runtime);
+            thread.show(own);
+        }
+    }
+    own.leave();
+}
+
 /// The calling thread's state. The caller has entered.
 #[inline(always)]
 pub fn current() -> Option<(&'static mut Thread, &'static Runtime)> {

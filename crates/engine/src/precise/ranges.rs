@@ -15,10 +15,15 @@ use crate::shadow::{
 impl<'a, R: Rule> Work<'a, R> {
     /// An access to `len` bytes.
     pub(super) fn bytes(&mut self, addr: Addr, len: u64, races: Sink<'_>) {
+        self.spans(addr, len, false, races);
+    }
+
+    /// The same; is it `part` of a longer one?
+    fn spans(&mut self, addr: Addr, len: u64, part: bool, races: Sink<'_>) {
         for span in Span::cut(addr, len) {
             self.sweeps(
                 Addr(span.addr.0 & !(PAGE_BYTES - 1)),
-                &Sweeps::of(span).part_of_more(span.len < len),
+                &Sweeps::of(span).part_of_more(part || span.len < len),
                 races,
             );
         }
@@ -29,7 +34,7 @@ impl<'a, R: Rule> Work<'a, R> {
         let (memory, epoch) = (&self.shadow.memory, self.thread.clock.epoch());
         let reads = self.kind == AccessKind::Read;
         let Some(range) = reads.then(|| memory.range(elements)).flatten() else {
-            return self.each(elements, races);
+            return self.each(elements, false, races);
         };
         if memory.is_reread(&self.thread.repeats, range, epoch) {
             return self.thread.counts.add(RuleName::RangeSameEpoch);
@@ -39,10 +44,10 @@ impl<'a, R: Rule> Work<'a, R> {
             Some(rest) => {
                 self.thread.counts.add(RuleName::RangeSameEpoch);
                 for part in rest.into_iter().flatten() {
-                    self.each(part.elements(), races);
+                    self.each(part.elements(), true, races);
                 }
             }
-            None => self.each(elements, races),
+            None => self.each(elements, false, races),
         }
         let thread = &mut *self.thread;
         // A thread that went on in another slot has recorded some of it there.
@@ -51,21 +56,21 @@ impl<'a, R: Rule> Work<'a, R> {
         }
     }
 
-    /// The same, with nothing remembered of it as a whole.
-    fn each(&mut self, elements: Elements, races: Sink<'_>) {
+    /// The same, with nothing remembered of it as a whole. Is it `part` of a longer one?
+    fn each(&mut self, elements: Elements, part: bool, races: Sink<'_>) {
         let elem = u64::from(elements.elem);
         if elements.stride <= 1 {
             let start = elements.lo.checked_mul(elem);
             if let Some(start) = start.and_then(|offset| elements.base.0.checked_add(offset)) {
                 let len = elements.len().saturating_mul(elem);
-                self.bytes(Addr(start), len, races);
+                self.spans(Addr(start), len, part, races);
             }
             return;
         }
         if let Some(comb) = Comb::of(elements) {
             let all = comb.count;
             for (page, sweep) in comb {
-                let part = u64::from(sweep.count()) < all;
+                let part = part || u64::from(sweep.count()) < all;
                 self.sweeps(page, &Sweeps::one(sweep).part_of_more(part), races);
             }
             return;
@@ -196,7 +201,8 @@ impl<'a, R: Rule> Work<'a, R> {
     fn runs(&mut self, mut page: Locked<'_>, base: Addr, sweeps: &Sweeps, races: Sink<'_>) -> bool {
         let depot = self.shadow.depot();
         let epoch = self.thread.clock.epoch();
-        let single = sweeps.single().map(|word| {
+        // One word of a longer range is not a walk.
+        let single = sweeps.single().filter(|_| !sweeps.is_part()).map(|word| {
             let addr = Addr(base.0 + 8 * u64::from(word));
             (addr, self.shadow.memory.watch(addr))
         });
@@ -244,7 +250,8 @@ impl<'a, R: Rule> Work<'a, R> {
         if thread.clock.records_all() && thread.clock.epoch() == epoch {
             match single {
                 Some((addr, watch)) => answered = thread.repeats.went(addr, epoch, watch),
-                None => page.hint(epoch, self.kind, sweeps),
+                None if sweeps.single().is_none() => page.hint(epoch, self.kind, sweeps),
+                None => {}
             }
         }
         let goes_on = page.spend(sweeps, swept, answered);

@@ -93,8 +93,8 @@ pub struct Touched {
     pub overwritten: u8,
 }
 
-/// What a word of a range had and got: the next one that has the same gets the same, for nothing that decides about it changes in
-/// between. Neighbours mostly do.
+/// What a word, or the words of a lane, had and got by an access: others that have the same get the same by the same access, for what was ordered before
+/// it is so for the rest of its epoch, and what was not and did not race is kept. Neighbours mostly do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Like {
     access: Cell,
@@ -111,6 +111,54 @@ impl Like {
         new: [Cell::EMPTY; 2],
         rule: RuleName::Unsampled,
     };
+
+    /// What these cells become by this access, if it is the one.
+    #[inline(always)]
+    pub(crate) fn again(&self, old: [Cell; 2], access: Cell) -> Option<[Cell; 2]> {
+        (self.access == access && self.old == old).then_some(self.new)
+    }
+}
+
+/// What inline cells become by the plain access `cell`, which is recorded, where that is easy: they stay inline, and there is no race. `like` is what the
+/// same access did elsewhere.
+#[inline(always)]
+pub(crate) fn fit_like<R: Rule>(
+    old: [Cell; 2],
+    cell: Cell,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    like: &mut Like,
+) -> Option<[Cell; 2]> {
+    match like.again(old, cell) {
+        None => fit_anew::<R>(old, cell, me, slots, like),
+        new => new,
+    }
+}
+
+/// The same where it did something else.
+#[inline(always)]
+pub(crate) fn fit_anew<R: Rule>(
+    old: [Cell; 2],
+    cell: Cell,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    like: &mut Like,
+) -> Option<[Cell; 2]> {
+    if !old[0].is_inline() {
+        return None;
+    }
+    let mut raced = false;
+    let (new, rule) = fit::<R>(old, cell, true, me, slots, |_, _| raced = true)?;
+    if raced {
+        return None;
+    }
+    *like = Like {
+        access: cell,
+        old,
+        new,
+        rule,
+    };
+    Some(new)
 }
 
 /// What the location of a page stands for.
@@ -277,27 +325,9 @@ impl Location {
         }
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
         let old = [first, second];
-        if like.access == cell && like.old == old {
-            self.unlock(like.new);
-            return Some(like.rule);
-        }
-        let mut raced = false;
-        match fit::<R>(old, cell, true, me, slots, |_, _| raced = true) {
-            Some((new, rule)) if !raced => {
-                self.unlock(new);
-                *like = Like {
-                    access: cell,
-                    old,
-                    new,
-                    rule,
-                };
-                Some(rule)
-            }
-            _ => {
-                self.unlock(old);
-                None
-            }
-        }
+        let new = fit_like::<R>(old, cell, me, slots, like);
+        self.unlock(new.unwrap_or(old));
+        new.map(|_| like.rule)
     }
 
     /// As [`Location::touch`], if what the location remembers is in a block and nobody holds it: for an atomic access, a block that is mixed. Otherwise nothing is done.
@@ -367,6 +397,12 @@ impl Location {
         let (new, overwritten) = clear_cells(depot, [first, second], mask);
         self.unlock(new);
         overwritten
+    }
+
+    /// For the location of a page: which runs it has, if it has some just now.
+    #[inline(always)]
+    pub(super) fn as_runs(&self) -> Option<u32> {
+        Cell(self.cells[0].load(Ordering::Acquire)).as_runs()
     }
 
     /// For the location of a page: what it is now, while nobody changes it.

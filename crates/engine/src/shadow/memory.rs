@@ -24,8 +24,8 @@ use super::outside::discard;
 use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
 use super::renewals::{Renewals, Watch};
 use super::repeats::{Range, Read, Repeats, SHORTEST};
-use super::run_pages::{Locked, RunPages};
-use super::sweep::Sweeps;
+use super::run_pages::{LONG, Locked, RunPages};
+use super::sweep::{Comb, Sweeps};
 
 /// A location for each aligned word of eight bytes, or for many words with the same past.
 #[derive(Debug)]
@@ -165,24 +165,69 @@ impl Memory {
         }
     }
 
+    /// An access to words, all of them whole, of pages with runs, where each page knows that its part of them is a lane, see [`RunPages::again`]. The number of pages;
+    /// none if it is not as simple as that, and it is done in part.
+    #[inline(always)]
+    pub(crate) fn again(
+        &self,
+        words: Comb,
+        mut f: impl FnMut(bool, [Cell; 2]) -> Option<[Cell; 2]>,
+    ) -> Option<u64> {
+        let (mut rest, mut pages) = (words, 0);
+        let mut table = self.whole.page(number(words.first))?;
+        loop {
+            let number = number(rest.first);
+            let (_, sweep) = rest.next()?;
+            let index = table[word_of(number)].as_runs()?;
+            let single = sweep.first == sweep.last;
+            if !self
+                .runs
+                .again(index, number.0, sweep, |lane| f(single, lane))
+            {
+                return None;
+            }
+            pages += 1;
+            if rest.count == 0 {
+                return Some(pages);
+            }
+            if word_of(number) == PAGE_WORDS - 1 {
+                table = self.whole.page(self::number(rest.first))?;
+            }
+        }
+    }
+
+    /// So many words pay on a page with runs: fewer are not for [`Memory::again`].
+    #[inline(always)]
+    pub(crate) const fn long(&self) -> u64 {
+        if self.shortest == 1 { 1 } else { LONG }
+    }
+
     /// The range of these elements, if it is worth remembering.
     #[inline]
     pub(crate) fn range(&self, elements: Elements) -> Option<Range> {
         Range::of(elements, self.shortest)
     }
 
+    /// The same for words.
+    #[inline(always)]
+    pub(crate) fn range_of(&self, comb: Comb) -> Option<Range> {
+        Range::of_words(comb, self.shortest)
+    }
+
     /// Has the thread whose `repeats` these are read all of `range` in this epoch?
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_reread(&self, repeats: &Repeats, range: Range, epoch: Epoch) -> bool {
         repeats.has(&self.renewals, range, epoch)
     }
 
     /// A thread is about to read `range`, and wants to [remember](Repeats::keep) it.
+    #[inline(always)]
     pub(crate) fn begin_read(&self, range: Range, epoch: Epoch) -> Read {
         Repeats::begin(&self.renewals, range, epoch)
     }
 
     /// What of `range`, which the thread is about to read, it has not read in this epoch, see [`Repeats::rest`].
+    #[inline(always)]
     pub(crate) fn rest(
         &self,
         repeats: &Repeats,

@@ -14,6 +14,7 @@ use alloc::boxed::Box;
 
 use event::Addr;
 
+use crate::boxed::boxed_with;
 use crate::lock::{AtomicU64, Ordering};
 
 const REGION_SHIFT: u32 = 20;
@@ -26,7 +27,7 @@ const COUNTERS: u64 = 1;
 /// The counters of all regions. A line for each: they are read all the time by those who repeat accesses.
 #[derive(Debug)]
 pub(super) struct Renewals {
-    counters: Box<[Counter]>,
+    counters: Box<[Counter; COUNTERS as usize]>,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ pub(crate) struct Watch([u64; 2]);
 impl Renewals {
     pub(super) fn new() -> Renewals {
         Renewals {
-            counters: (0..COUNTERS).map(|_| Counter::default()).collect(),
+            counters: boxed_with(Counter::default),
         }
     }
 
@@ -54,6 +55,7 @@ impl Renewals {
     }
 
     /// Watches the bytes from `first` to `last`, which are [near](Renewals::is_near).
+    #[inline(always)]
     pub(super) fn watch(&self, first: u64, last: u64) -> Watch {
         Watch([first, last].map(|at| {
             let counter = self.counter(at >> REGION_SHIFT);
@@ -67,7 +69,7 @@ impl Renewals {
     }
 
     /// Are they what they were since that watch?
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_still(&self, first: u64, last: u64, watch: Watch) -> bool {
         let is = |at: u64, seen| {
             let counter = self.counter(at >> REGION_SHIFT);

@@ -15,6 +15,8 @@ use event::{Addr, Elements};
 use super::cell::Epoch;
 use super::pages::{PAGE_BYTES, word_of};
 use super::renewals::{Renewals, Watch};
+use super::sweep::Comb;
+use crate::boxed::boxed_with;
 
 const KEPT: usize = 32;
 /// Pages that are gone through side by side.
@@ -32,6 +34,16 @@ pub(crate) struct Range {
     last: u64,
     step: u64,
     elem: u64,
+}
+
+/// `at % step`, which is mostly less than a division.
+#[inline(always)]
+fn rest(at: u64, step: u64) -> u64 {
+    if step.is_power_of_two() {
+        at & (step - 1)
+    } else {
+        at % step
+    }
 }
 
 impl Range {
@@ -62,28 +74,73 @@ impl Range {
         })
     }
 
+    /// The words of a comb, all of them whole, if they are at least `shortest`.
+    #[inline(always)]
+    pub(super) fn of_words(comb: Comb, shortest: u64) -> Option<Range> {
+        if comb.count < shortest {
+            return None;
+        }
+        let step = 8 * u64::from(comb.period);
+        let first = comb.first.0;
+        let last = first.checked_add((comb.count - 1).checked_mul(step)?)?;
+        Renewals::is_near(first, last.checked_add(8)?).then_some(match step {
+            // Neighbours are bytes.
+            8 => Range {
+                first,
+                last: last + 7,
+                step: 1,
+                elem: 1,
+            },
+            _ => Range {
+                first,
+                last,
+                step,
+                elem: 8,
+            },
+        })
+    }
+
+    /// The words of what is left of a comb, if they are whole.
+    #[inline(always)]
+    pub(crate) fn words(self, of: Comb) -> Option<Comb> {
+        let bytes = self.last + self.elem - self.first;
+        let count = match bytes {
+            // Mostly the end of a row.
+            8 => 1,
+            _ => (bytes - 1) / (8 * u64::from(of.period)) + 1,
+        };
+        ((self.first | bytes) % 8 == 0).then_some(Comb {
+            first: Addr(self.first),
+            count,
+            ..of
+        })
+    }
+
     /// Are all bytes of `other` among these?
+    #[inline(always)]
     fn has(self, other: Range) -> bool {
         self.step == other.step
             && self.elem == other.elem
             && self.first <= other.first
             && other.last <= self.last
-            && (self.step == 1 || (other.first - self.first).is_multiple_of(self.step))
+            && rest(other.first - self.first, self.step) == 0
     }
 
     /// Loops over what is left of something end at the same place, and those that look at neighbours near by. Fields of the same objects end near by
     /// too, but never meet.
+    #[inline(always)]
     fn place(self) -> usize {
-        let field = self.last % self.step / self.elem;
+        let field = rest(self.last, self.step) >> self.elem.trailing_zeros();
         let which = (self.last >> 9).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         (which + field) as usize % KEPT
     }
 
     /// What of these is before `other`, and what behind it, if that has elements of these in the middle and is of the same kind.
+    #[inline(always)]
     fn without(self, other: Range) -> Option<[Option<Range>; 2]> {
         let alike = self.step == other.step
             && self.elem == other.elem
-            && self.first.abs_diff(other.first).is_multiple_of(self.step);
+            && rest(self.first.abs_diff(other.first), self.step) == 0;
         if !alike || other.first > self.last || other.last < self.first {
             return None;
         }
@@ -124,6 +181,15 @@ struct Kept {
     watch: Watch,
 }
 
+impl Kept {
+    /// Is it what it was when it was read?
+    #[inline(always)]
+    fn is_still(&self, renewals: &Renewals) -> bool {
+        let last = self.range.last + self.range.elem - 1;
+        renewals.is_still(self.range.first, last, self.watch)
+    }
+}
+
 /// Neighbouring words of a page that the thread accessed one by one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Walk {
@@ -140,14 +206,14 @@ struct Walk {
 /// What a thread remembers of its reads. Belongs to one thread of one detector.
 #[derive(Debug)]
 pub(crate) struct Repeats {
-    kept: Box<[Kept]>,
+    kept: Box<[Kept; KEPT]>,
     walks: [Walk; WALKS],
 }
 
 impl Default for Repeats {
     fn default() -> Repeats {
         Repeats {
-            kept: alloc::vec![Kept::default(); KEPT].into(),
+            kept: boxed_with(Kept::default),
             walks: [Walk::default(); WALKS],
         }
     }
@@ -163,20 +229,15 @@ pub(crate) struct Read {
 
 impl Repeats {
     /// Has the thread read all of it in this epoch?
-    #[inline]
+    #[inline(always)]
     pub(super) fn has(&self, renewals: &Renewals, range: Range, epoch: Epoch) -> bool {
         let kept = &self.kept[range.place()];
-        kept.epoch == epoch.bits()
-            && kept.range.has(range)
-            && renewals.is_still(
-                kept.range.first,
-                kept.range.last + kept.range.elem - 1,
-                kept.watch,
-            )
+        kept.epoch == epoch.bits() && kept.range.has(range) && kept.is_still(renewals)
     }
 
     /// What the thread has not read of it in this epoch, if it has read some of the middle. The caller has [begun](Repeats::begin) to read
     /// it: so if it was told nothing since it read the middle, it will be told of whatever becomes fresh from now on.
+    #[inline(always)]
     pub(super) fn rest(
         &self,
         renewals: &Renewals,
@@ -188,11 +249,11 @@ impl Repeats {
             return None;
         }
         let rest = range.without(kept.range)?;
-        let (first, last) = (kept.range.first, kept.range.last + kept.range.elem - 1);
-        renewals.is_still(first, last, kept.watch).then_some(rest)
+        kept.is_still(renewals).then_some(rest)
     }
 
     /// The thread is about to read it in `epoch`.
+    #[inline(always)]
     pub(super) fn begin(renewals: &Renewals, range: Range, epoch: Epoch) -> Read {
         Read {
             range,
@@ -249,6 +310,7 @@ impl Repeats {
     }
 
     /// It did, and all of it is recorded in `epoch`.
+    #[inline(always)]
     pub(crate) fn keep(&mut self, read: Read, epoch: Epoch) {
         if read.epoch == epoch {
             self.kept[read.range.place()] = Kept {

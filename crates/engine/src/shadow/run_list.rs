@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use super::cell::Cell;
 use super::pages::PAGE_WORDS;
-use super::sweep::LONGEST_PERIOD;
+use super::sweep::{LONGEST_PERIOD, Sweep};
 
 /// Cells of a location.
 pub(super) type Lane = [Cell; 2];
@@ -155,18 +155,59 @@ impl Run {
     }
 }
 
-/// The runs of a page.
+/// How many sweeps are known to be a lane.
+const KNOWN: usize = 8;
+
+/// Sweeps whose words are those of one lane: a row that is gone through again and again is found without a look at the marks.
 #[derive(Debug, Default)]
+#[repr(C)]
+struct Known {
+    /// See [`Known::key`]; 0: none.
+    sweeps: [u32; KNOWN],
+    /// Of their lanes.
+    places: [u16; KNOWN],
+    /// The one to be forgotten next.
+    next: u16,
+}
+
+impl Known {
+    /// The words of a sweep.
+    #[inline(always)]
+    fn key(sweep: Sweep) -> u32 {
+        let (first, last) = (u32::from(sweep.first), u32::from(sweep.last));
+        first | last << 10 | u32::from(sweep.period) << 20
+    }
+
+    #[inline(always)]
+    fn find(&self, sweep: Sweep) -> Option<usize> {
+        let key = Known::key(sweep);
+        let at = self.sweeps.iter().position(|&known| known == key)?;
+        Some(usize::from(self.places[at]))
+    }
+
+    fn note(&mut self, sweep: Sweep, place: usize) {
+        let at = usize::from(self.next) % KNOWN;
+        self.next = at as u16 + 1;
+        self.sweeps[at] = Known::key(sweep);
+        self.places[at] = place as u16;
+    }
+}
+
+/// The runs of a page. First what is needed for a sweep that is known.
+#[derive(Debug, Default)]
+#[repr(C)]
 pub(super) struct RunList {
-    starts: Marks,
-    marks: Marks,
-    /// Lanes before each word of `marks`.
-    before: [u16; PAGE_WORDS / 64],
+    /// As many as there are lanes, or one for each word.
+    lanes: Vec<Lane>,
+    /// As long as no lane moves.
+    known: Known,
     runs: u16,
     /// How many lanes there are.
     count: u16,
-    /// As many, or one for each word.
-    lanes: Vec<Lane>,
+    /// Lanes before each word of `marks`.
+    before: [u16; PAGE_WORDS / 64],
+    starts: Marks,
+    marks: Marks,
 }
 
 impl RunList {
@@ -283,8 +324,34 @@ impl RunList {
         &mut self.lanes[place]
     }
 
+    /// The lane that has the words of `sweep`, and no others, if that is [known](RunList::note).
+    #[inline(always)]
+    pub(super) fn known(&mut self, sweep: Sweep) -> Option<&mut Lane> {
+        let place = self.known_place(sweep)?;
+        Some(self.at_mut(place))
+    }
+
+    /// Its place.
+    #[inline(always)]
+    pub(super) fn known_place(&self, sweep: Sweep) -> Option<usize> {
+        self.known.find(sweep)
+    }
+
+    /// Remembers the words of `sweep`, if they are those of a lane of `run`.
+    pub(super) fn note(&mut self, run: Run, sweep: Sweep) {
+        let is_lane = run.start <= sweep.first
+            && sweep.last < run.end
+            && (run.period == sweep.period || run.len() == 1)
+            && sweep.first - run.start < run.period
+            && run.end - sweep.last <= run.period;
+        if is_lane && self.known.find(sweep).is_none() {
+            self.known.note(sweep, run.lane(sweep.first));
+        }
+    }
+
     /// Puts other runs in the place of those from `start` to `end`, exclusive, with these lanes.
     pub(super) fn replace(&mut self, start: u16, end: u16, pieces: &[Piece], lanes: &[Lane]) {
+        self.known = Known::default();
         let mut run = self.run(start);
         let (first, mut gone, mut runs) = (run.first, run.period, 1);
         while run.end < end {
@@ -320,6 +387,7 @@ impl RunList {
 
     /// A run with one lane ends before `word`, where another one with that lane begins.
     pub(super) fn cut(&mut self, run: Run, word: u16, lane: Lane) {
+        self.known = Known::default();
         self.starts.set(word);
         self.marks.set(word);
         self.runs += 1;
@@ -346,6 +414,7 @@ impl RunList {
     }
 
     fn shift(&mut self, run: Run, to: u16) {
+        self.known = Known::default();
         self.starts.clear(run.start, run.start + 1);
         self.starts.set(to);
         self.marks.clear(run.start, run.start + run.period);

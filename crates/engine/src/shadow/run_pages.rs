@@ -11,13 +11,15 @@ use event::AccessKind;
 use super::cell::{Cell, Epoch};
 use super::depot::Depot;
 use super::hints::Hints;
+use super::run_list::Lane;
 use super::runs::{Runs, Swept};
-use super::sweep::Sweeps;
+use super::sweep::{Sweep, Sweeps};
 use crate::grow::Grow;
 use crate::lock::{AtomicU32, Guard, Lock, Ordering};
 
 /// A page as runs, and whether that is worth it.
 #[derive(Debug, Default)]
+#[repr(C)]
 struct RunPage {
     /// Number of the page, and one; zero if none.
     page: u64,
@@ -70,6 +72,9 @@ mod price {
     pub(super) const LANES: usize = 448;
 }
 
+/// Words of an access that saves what it costs.
+pub(super) const LONG: u64 = ((price::VISIT + price::LANE) / 2) as u64;
+
 /// What is saved by an access to these words.
 fn saved(sweeps: &Sweeps, swept: Swept, near: bool) -> i32 {
     let words = sweeps.words();
@@ -102,7 +107,8 @@ impl RunPage {
 
     /// There was such an access, and so many to single words that were answered elsewhere. Returns whether to go on with runs.
     fn spend(&mut self, sweeps: &Sweeps, swept: Swept, answered: u16) -> bool {
-        let few = sweeps.words() <= price::FEW;
+        // Few words of a row that goes on elsewhere are no loop.
+        let few = sweeps.words() <= price::FEW && !sweeps.is_part();
         let before = few.then(|| self.go_on(sweeps.first())).flatten();
         let mut saved = saved(sweeps, swept, before.is_some());
         match before {
@@ -246,6 +252,36 @@ impl RunPages {
             }
             _ => false,
         }
+    }
+
+    /// An access to the words of `sweep`, which are many or part of a row, if the page knows that they are a lane and nobody else is at it: what that becomes is up to
+    /// `f`. Returns false if it is not as simple as that, or `f` says so; then nothing is done.
+    #[inline(always)]
+    pub(super) fn again(
+        &self,
+        index: u32,
+        page: u64,
+        sweep: Sweep,
+        f: impl FnOnce(Lane) -> Option<Lane>,
+    ) -> bool {
+        let Some(mut entry) = self.entries.get(index).page.try_lock() else {
+            return false;
+        };
+        if !entry.is_of(page) {
+            return false;
+        }
+        let Some(lane) = entry.runs.known(sweep) else {
+            return false;
+        };
+        let Some(new) = f(*lane) else {
+            return false;
+        };
+        *lane = new;
+        if entry.credit < price::MOST {
+            let saved = 2 * sweep.count() as i32 - price::VISIT - price::LANE;
+            entry.credit = (entry.credit + saved.max(0)).min(price::MOST);
+        }
+        true
     }
 
     /// Takes the runs of an entry, which is free from now on.

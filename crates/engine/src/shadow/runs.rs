@@ -156,10 +156,18 @@ impl Runs {
             if alike {
                 self.join(depot, (from, to), (sweep.first, sweep.last));
             }
+            self.list.note(self.list.find(sweep.first), sweep);
             swept.changed = true;
         }
         swept.grown = i32::from(self.list.runs()) - i32::from(before);
         swept
+    }
+
+    /// The lane that has the words of `sweep`, and no others, if it is remembered as one that was swept before: to be touched as
+    /// [`Runs::sweep`] does.
+    #[inline(always)]
+    pub(super) fn known(&mut self, sweep: Sweep) -> Option<&mut Lane> {
+        self.list.known(sweep)
     }
 
     /// The part of a sweep that is in one run. Returns the last of the runs that this one has become.
@@ -569,6 +577,18 @@ mod tests {
         assert_eq!(list.places().count(), lanes);
     }
 
+    /// Is it known, and true, that the words of `sweep` are a lane?
+    fn is_known(runs: &Runs, sweep: Sweep) -> bool {
+        let list = &runs.list;
+        let Some(place) = list.known_place(sweep) else {
+            return false;
+        };
+        let is_in = |word: &u16| list.find(*word).lane(*word) == place;
+        let words = (0..WORDS).filter(is_in).map(usize::from);
+        assert!(words.eq(sweep.words()), "{sweep:?}");
+        true
+    }
+
     fn random_sweep(random: &mut Random) -> Sweep {
         // Few places to begin and end at, so that runs are met again; and all others.
         let place = |random: &mut Random| match random.up_to(3) {
@@ -603,14 +623,16 @@ mod tests {
             let epoch = Epoch::new(Slot(1), Time(time));
             Cell::new(epoch, AccessKind::Read, 0xFF, 0)
         };
-        let mut widest = 0;
+        let (mut widest, mut known) = (0, 0);
         for seed in 0..200 {
             let mut random = Random::new(seed, 0);
             let mut words = [[Cell::EMPTY; 2]; PAGE_WORDS];
             let mut runs = Runs::new(words[0]);
             let (mut most, mut many) = (0, 0);
+            let mut sweeps = Vec::new();
             for _ in 0..100 {
                 let sweep = random_sweep(&mut random);
+                sweeps.push(sweep);
                 let new = random.up_to(4) as u32;
                 // What a word becomes depends on what it is, as in an access.
                 let step = |old: Lane| -> Lane {
@@ -650,6 +672,7 @@ mod tests {
                     assert!(seen.contains(&word) || is_done(words[word]));
                 }
                 check(&runs, &words);
+                known += sweeps.iter().filter(|&&s| is_known(&runs, s)).count();
                 most = most.max(usize::from(runs.list.runs()));
                 many = many.max(runs.lanes());
             }
@@ -666,6 +689,7 @@ mod tests {
         }
         // Some have more lanes than stand side by side.
         assert!(widest > 100, "{widest}");
+        assert!(known > 1000, "{known}");
     }
 
     /// Who goes through a page word by word, up or down, leaves it as one who goes through it at once does, whatever pattern it has.

@@ -39,6 +39,8 @@ rules! {
     WholePage,
     /// An access to all words of a lane of a run: one check for all of them, by whichever rule.
     Run,
+    /// The same for a lane that the page knows by the words, and that has nothing but what the thread knows: a few steps.
+    RunAgain,
     /// A range or a word of a page with runs that the thread already accessed in this epoch.
     RunSameEpoch,
     /// A long range that the thread already read in this epoch.

@@ -204,19 +204,42 @@ impl Comb {
             mask: mask((start % 8) as u32, (start % 8 + elem - 1) as u32),
         })
     }
+
+    /// The same for elements that are whole words.
+    #[inline]
+    pub fn whole(elements: Elements) -> Option<Comb> {
+        if elements.elem == 1 && elements.stride == 1 {
+            let first = elements.base.0.checked_add(elements.lo)?;
+            let bytes = elements.hi.checked_sub(elements.lo)?;
+            return ((first | bytes) % 8 == 0).then_some(Comb {
+                first: Addr(first),
+                count: bytes / 8,
+                period: 1,
+                mask: 0xFF,
+            });
+        }
+        Comb::of(elements).filter(|comb| comb.mask == 0xFF)
+    }
 }
 
 impl Iterator for Comb {
     /// A page's first byte, and what is touched of it.
     type Item = (Addr, Sweep);
 
+    #[inline(always)]
     fn next(&mut self) -> Option<(Addr, Sweep)> {
         if self.count == 0 || self.first.0 >= ADDRESSES {
             return None;
         }
         let page = self.first.0 & !(PAGE_BYTES - 1);
         let first = ((self.first.0 - page) / 8) as u16;
-        let room = (PAGE_WORDS as u16 - 1 - first) / self.period + 1;
+        let behind = PAGE_WORDS as u16 - 1 - first;
+        // Most need no division.
+        let room = match self.period {
+            1 => behind,
+            2 => behind / 2,
+            period => behind / period,
+        } + 1;
         let here = u64::from(room).min(self.count);
         let sweep = Sweep {
             first,

@@ -1,0 +1,151 @@
+//! Ranges that are accessed in the same way again and again: rows of a matrix, in one epoch after the other.
+//!
+//! Each of their pages has runs, and their words in it are a lane of its own, which the page remembers ([`Memory::again`](crate::shadow::Memory)). Then a page is one look and one step
+//! under its lock. All that is not as simple as that is left to [`Shadow::range`], which may find a part of it done already.
+
+use event::AccessKind;
+
+use super::{PreciseThread, Shadow};
+use crate::clock::{Slot, Slots, ThreadClock};
+use crate::shadow::{Asked, Cell, Comb, Like, Range, Rule, RuleName, fit_anew};
+use crate::sync::HappensBefore;
+
+/// After so many ranges in a row that were not as simple as that …
+const VAIN: u32 = 16;
+/// … so many are not looked at.
+const WAIT: u32 = 31;
+
+/// Whether there are such ranges: a matrix that is factorised has none.
+#[derive(Debug, Default)]
+pub(super) struct Hope {
+    /// Ranges in a row that were none.
+    in_vain: u32,
+    wait: u32,
+}
+
+impl Hope {
+    fn is_gone(&mut self) -> bool {
+        let gone = self.wait > 0;
+        self.wait -= u32::from(gone);
+        gone
+    }
+
+    fn is_fulfilled(&mut self, done: bool) -> bool {
+        self.in_vain = if done { 0 } else { self.in_vain + 1 };
+        if self.in_vain > VAIN {
+            self.in_vain = VAIN;
+            self.wait = WAIT;
+        }
+        done
+    }
+}
+
+impl PreciseThread {
+    /// Will [`Shadow::access_again`] want to know the number of a site the next time?
+    pub fn asks_for_numbers(&self) -> bool {
+        self.hope.wait == 0
+    }
+}
+
+impl<R: Rule> Shadow<R> {
+    /// A plain access to these words, all of them whole, as [`Shadow::range`] makes it, if it is as simple as that: from the site that has this `number` in the thread's slot, if
+    /// it has one. Returns false if it is not done, or in part.
+    #[inline(always)]
+    pub fn access_again(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        words: Comb,
+        number: impl FnOnce(Slot) -> Option<u32>,
+    ) -> bool {
+        debug_assert!(words.mask == 0xFF, "whole words");
+        // An access that was only checked may take away what is remembered.
+        if !thread.clock.records_all() || words.count < self.memory.long() {
+            return false;
+        }
+        let epoch = thread.clock.epoch();
+        let range = match kind {
+            AccessKind::Read => self.memory.range_of(words),
+            AccessKind::Write => None,
+        };
+        if let Some(range) = range
+            && self.memory.is_reread(&thread.repeats, range, epoch)
+        {
+            thread.counts.add(RuleName::RangeSameEpoch);
+            return true;
+        }
+        if thread.hope.is_gone() && self.memory.long() > 1 {
+            return false;
+        }
+        let Some(number) = thread.clock.numbering().and_then(number) else {
+            return false;
+        };
+        let Some(range) = range else {
+            let done = self.lanes(order, thread, kind, words, number);
+            return thread.hope.is_fulfilled(done);
+        };
+        let read = self.memory.begin_read(range, epoch);
+        let done = match self.memory.rest(&thread.repeats, range, epoch) {
+            None => self.lanes(order, thread, kind, words, number),
+            Some([before, behind]) => {
+                let mut lanes = |part: Range| {
+                    let words = part.words(words);
+                    words.is_some_and(|words| self.lanes(order, thread, kind, words, number))
+                };
+                before.is_none_or(&mut lanes) && behind.is_none_or(&mut lanes)
+            }
+        };
+        if done {
+            thread.repeats.keep(read, epoch);
+        }
+        thread.hope.is_fulfilled(done)
+    }
+
+    /// Words of pages with runs, each page's a lane of it.
+    #[inline(never)]
+    fn lanes(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        words: Comb,
+        number: u32,
+    ) -> bool {
+        let epoch = thread.clock.stamp_again();
+        let asked = Asked::new(kind, 0xFF);
+        let cell = Cell::new(epoch, kind, 0xFF, number);
+        let (clock, likes) = (&mut thread.clock, &mut thread.likes[kind as usize]);
+        let slots = order.slots();
+        let mut repeated = 0;
+        let pages = self.memory.again(words, |single, lane| {
+            if lane[0].gives(epoch, asked) || lane[1].gives(epoch, asked) {
+                repeated += 1;
+                return Some(lane);
+            }
+            // What is at the end of a row is unlike the rest.
+            let like = &mut likes[usize::from(single)];
+            match like.again(lane, cell) {
+                None => touch::<R>(lane, cell, clock, slots, like),
+                new => new,
+            }
+        });
+        if let Some(pages) = pages {
+            thread.counts.add_many(RuleName::RunSameEpoch, repeated);
+            thread.counts.add_many(RuleName::RunAgain, pages - repeated);
+        }
+        pages.is_some()
+    }
+}
+
+/// What a lane becomes that is unlike the last one.
+#[inline(never)]
+fn touch<R: Rule>(
+    lane: [Cell; 2],
+    cell: Cell,
+    clock: &mut ThreadClock,
+    slots: &Slots,
+    like: &mut Like,
+) -> Option<[Cell; 2]> {
+    fit_anew::<R>(lane, cell, clock, slots, like)
+}
