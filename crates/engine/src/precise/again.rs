@@ -69,8 +69,9 @@ impl<R: Rule> Shadow<R> {
             AccessKind::Read => self.memory.range_of(words),
             AccessKind::Write => None,
         };
-        if let Some(range) = range
-            && self.memory.is_reread(&thread.repeats, range, epoch)
+        let kept = range.and_then(|range| thread.repeats.kept(range, epoch));
+        if let (Some(range), Some(kept)) = (range, kept)
+            && self.memory.is_in(kept, range)
         {
             thread.counts.add(RuleName::RangeSameEpoch);
             return true;
@@ -86,7 +87,7 @@ impl<R: Rule> Shadow<R> {
             return thread.hope.is_fulfilled(done);
         };
         let read = self.memory.begin_read(range, epoch);
-        let done = match self.memory.rest(&thread.repeats, range, epoch) {
+        let done = match kept.and_then(|kept| self.memory.rest(kept, range)) {
             None => self.lanes(order, thread, kind, words, number),
             Some([before, behind]) => {
                 let mut lanes = |part: Range| {
@@ -121,14 +122,15 @@ impl<R: Rule> Shadow<R> {
         let pages = self.memory.again(words, |single, lane| {
             if lane[0].gives(epoch, asked) || lane[1].gives(epoch, asked) {
                 repeated += 1;
-                return Some(lane);
+                return true;
             }
             // What is at the end of a row is unlike the rest.
             let like = &mut likes[usize::from(single)];
-            match like.again(lane, cell) {
-                None => touch::<R>(lane, cell, clock, slots, like),
-                new => new,
+            if let Some(new) = like.again(*lane, cell) {
+                *lane = new;
+                return true;
             }
+            touch::<R>(lane, cell, clock, slots, like)
         });
         if let Some(pages) = pages {
             thread.counts.add_many(RuleName::RunSameEpoch, repeated);
@@ -138,14 +140,18 @@ impl<R: Rule> Shadow<R> {
     }
 }
 
-/// What a lane becomes that is unlike the last one.
+/// The access to a lane that is unlike the last one.
 #[inline(never)]
 fn touch<R: Rule>(
-    lane: [Cell; 2],
+    lane: &mut [Cell; 2],
     cell: Cell,
     clock: &mut ThreadClock,
     slots: &Slots,
     like: &mut Like,
-) -> Option<[Cell; 2]> {
-    fit_anew::<R>(lane, cell, clock, slots, like)
+) -> bool {
+    let new = fit_anew::<R>(*lane, cell, clock, slots, like);
+    new.is_some_and(|new| {
+        *lane = new;
+        true
+    })
 }

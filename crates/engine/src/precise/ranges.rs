@@ -40,7 +40,8 @@ impl<'a, R: Rule> Work<'a, R> {
             return self.thread.counts.add(RuleName::RangeSameEpoch);
         }
         let read = memory.begin_read(range, epoch);
-        match memory.rest(&self.thread.repeats, range, epoch) {
+        let kept = self.thread.repeats.kept(range, epoch);
+        match kept.and_then(|kept| memory.rest(kept, range)) {
             Some(rest) => {
                 self.thread.counts.add(RuleName::RangeSameEpoch);
                 for part in rest.into_iter().flatten() {

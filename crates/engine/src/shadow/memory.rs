@@ -23,7 +23,7 @@ use super::location::{Kind, Location};
 use super::outside::discard;
 use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
 use super::renewals::{Renewals, Watch};
-use super::repeats::{Range, Read, Repeats, SHORTEST};
+use super::repeats::{Kept, Range, Read, Repeats, SHORTEST};
 use super::run_pages::{LONG, Locked, RunPages};
 use super::sweep::{Comb, Sweeps};
 
@@ -171,7 +171,7 @@ impl Memory {
     pub(crate) fn again(
         &self,
         words: Comb,
-        mut f: impl FnMut(bool, [Cell; 2]) -> Option<[Cell; 2]>,
+        mut f: impl FnMut(bool, &mut [Cell; 2]) -> bool,
     ) -> Option<u64> {
         let (mut rest, mut pages) = (words, 0);
         let mut table = self.whole.page(number(words.first))?;
@@ -217,7 +217,14 @@ impl Memory {
     /// Has the thread whose `repeats` these are read all of `range` in this epoch?
     #[inline(always)]
     pub(crate) fn is_reread(&self, repeats: &Repeats, range: Range, epoch: Epoch) -> bool {
-        repeats.has(&self.renewals, range, epoch)
+        let kept = repeats.kept(range, epoch);
+        kept.is_some_and(|kept| kept.has(&self.renewals, range))
+    }
+
+    /// The same for who has found what the thread [remembers](Repeats::kept).
+    #[inline(always)]
+    pub(crate) fn is_in(&self, kept: &Kept, range: Range) -> bool {
+        kept.has(&self.renewals, range)
     }
 
     /// A thread is about to read `range`, and wants to [remember](Repeats::keep) it.
@@ -226,15 +233,10 @@ impl Memory {
         Repeats::begin(&self.renewals, range, epoch)
     }
 
-    /// What of `range`, which the thread is about to read, it has not read in this epoch, see [`Repeats::rest`].
+    /// What of `range`, which the thread is about to read, it has not read in this epoch, see [`Kept::rest`].
     #[inline(always)]
-    pub(crate) fn rest(
-        &self,
-        repeats: &Repeats,
-        range: Range,
-        epoch: Epoch,
-    ) -> Option<[Option<Range>; 2]> {
-        repeats.rest(&self.renewals, range, epoch)
+    pub(crate) fn rest(&self, kept: &Kept, range: Range) -> Option<[Option<Range>; 2]> {
+        kept.rest(&self.renewals, range)
     }
 
     /// A thread is about to read the word of `addr`, and wants to [remember](Repeats::went) it.

@@ -173,8 +173,9 @@ impl Range {
     }
 }
 
+/// A range that the thread read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Kept {
+pub(crate) struct Kept {
     /// Zero if there is none.
     epoch: u64,
     range: Range,
@@ -182,7 +183,20 @@ struct Kept {
 }
 
 impl Kept {
-    /// Is it what it was when it was read?
+    /// Has the thread read all of `range`, and is it still what it was then?
+    #[inline(always)]
+    pub(super) fn has(&self, renewals: &Renewals, range: Range) -> bool {
+        self.range.has(range) && self.is_still(renewals)
+    }
+
+    /// What the thread has not read of it, if it has read some of the middle. The caller has [begun](Repeats::begin) to read
+    /// it: so if it was told nothing since it read the middle, it will be told of whatever becomes fresh from now on.
+    #[inline(always)]
+    pub(super) fn rest(&self, renewals: &Renewals, range: Range) -> Option<[Option<Range>; 2]> {
+        let rest = range.without(self.range)?;
+        self.is_still(renewals).then_some(rest)
+    }
+
     #[inline(always)]
     fn is_still(&self, renewals: &Renewals) -> bool {
         let last = self.range.last + self.range.elem - 1;
@@ -228,28 +242,11 @@ pub(crate) struct Read {
 }
 
 impl Repeats {
-    /// Has the thread read all of it in this epoch?
+    /// What the thread read last in the place of `range`, if that was in this epoch.
     #[inline(always)]
-    pub(super) fn has(&self, renewals: &Renewals, range: Range, epoch: Epoch) -> bool {
+    pub(crate) fn kept(&self, range: Range, epoch: Epoch) -> Option<&Kept> {
         let kept = &self.kept[range.place()];
-        kept.epoch == epoch.bits() && kept.range.has(range) && kept.is_still(renewals)
-    }
-
-    /// What the thread has not read of it in this epoch, if it has read some of the middle. The caller has [begun](Repeats::begin) to read
-    /// it: so if it was told nothing since it read the middle, it will be told of whatever becomes fresh from now on.
-    #[inline(always)]
-    pub(super) fn rest(
-        &self,
-        renewals: &Renewals,
-        range: Range,
-        epoch: Epoch,
-    ) -> Option<[Option<Range>; 2]> {
-        let kept = &self.kept[range.place()];
-        if kept.epoch != epoch.bits() {
-            return None;
-        }
-        let rest = range.without(kept.range)?;
-        kept.is_still(renewals).then_some(rest)
+        (kept.epoch == epoch.bits()).then_some(kept)
     }
 
     /// The thread is about to read it in `epoch`.
@@ -339,6 +336,14 @@ mod tests {
     #[test]
     fn ranges_answer_for_their_bytes() {
         let renewals = Renewals::new();
+        let has = |repeats: &Repeats, range, epoch| {
+            let kept = repeats.kept(range, epoch);
+            kept.is_some_and(|kept| kept.has(&renewals, range))
+        };
+        let rest_of = |repeats: &Repeats, range, epoch| {
+            let kept = repeats.kept(range, epoch);
+            kept.and_then(|kept| kept.rest(&renewals, range))
+        };
         let epoch = Epoch::new(Slot(3), Time(9));
         let all: Vec<Elements> = [1u8, 4, 8]
             .into_iter()
@@ -359,18 +364,18 @@ mod tests {
             let mut repeats = Repeats::default();
             let read = Repeats::begin(&renewals, range, epoch);
             repeats.keep(read, Epoch::new(Slot(3), Time(10)));
-            assert!(!repeats.has(&renewals, range, epoch));
+            assert!(!has(&repeats, range, epoch));
             repeats.keep(read, epoch);
-            assert!(repeats.has(&renewals, range, epoch));
+            assert!(has(&repeats, range, epoch));
             let made = bytes(made);
             for &asked in &all {
                 let range = Range::of(asked, SHORTEST).expect("long enough");
-                if repeats.has(&renewals, range, epoch) {
+                if has(&repeats, range, epoch) {
                     assert!(bytes(asked).is_subset(&made), "{made:?} {asked:?}");
                     answered += 1;
                 }
                 assert_eq!(bytes(range.elements()), bytes(asked));
-                if let Some(rest) = repeats.rest(&renewals, range, epoch) {
+                if let Some(rest) = rest_of(&repeats, range, epoch) {
                     let parts = rest.into_iter().flatten();
                     let rest: BTreeSet<u64> = parts.flat_map(|r| bytes(r.elements())).collect();
                     let asked = bytes(asked);
@@ -378,13 +383,13 @@ mod tests {
                     shortened += u32::from(!rest.is_empty());
                 }
                 let later = Epoch::new(Slot(3), Time(10));
-                assert!(repeats.rest(&renewals, range, later).is_none());
-                assert!(!repeats.has(&renewals, range, Epoch::new(Slot(3), Time(10))));
-                assert!(!repeats.has(&renewals, range, Epoch::new(Slot(2), Time(9))));
+                assert!(rest_of(&repeats, range, later).is_none());
+                assert!(!has(&repeats, range, Epoch::new(Slot(3), Time(10))));
+                assert!(!has(&repeats, range, Epoch::new(Slot(2), Time(9))));
             }
             renewals.renewed(Addr(*made.last().unwrap()), 1);
-            assert!(!repeats.has(&renewals, range, epoch));
-            assert!(repeats.rest(&renewals, range, epoch).is_none());
+            assert!(!has(&repeats, range, epoch));
+            assert!(rest_of(&repeats, range, epoch).is_none());
         }
         assert!(shortened > 100, "{shortened}");
         // Most of them are followed by one with the same end.

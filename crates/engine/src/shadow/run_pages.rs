@@ -255,14 +255,14 @@ impl RunPages {
     }
 
     /// An access to the words of `sweep`, which are many or part of a row, if the page knows that they are a lane and nobody else is at it: what that becomes is up to
-    /// `f`. Returns false if it is not as simple as that, or `f` says so; then nothing is done.
+    /// `f`. Returns false if it is not as simple as that, or if `f` does, which has done nothing then.
     #[inline(always)]
     pub(super) fn again(
         &self,
         index: u32,
         page: u64,
         sweep: Sweep,
-        f: impl FnOnce(Lane) -> Option<Lane>,
+        f: impl FnOnce(&mut Lane) -> bool,
     ) -> bool {
         let Some(mut entry) = self.entries.get(index).page.try_lock() else {
             return false;
@@ -273,10 +273,9 @@ impl RunPages {
         let Some(lane) = entry.runs.known(sweep) else {
             return false;
         };
-        let Some(new) = f(*lane) else {
+        if !f(lane) {
             return false;
-        };
-        *lane = new;
+        }
         if entry.credit < price::MOST {
             let saved = 2 * sweep.count() as i32 - price::VISIT - price::LANE;
             entry.credit = (entry.credit + saved.max(0)).min(price::MOST);
