@@ -516,7 +516,7 @@ fn a_page_with_runs_is_split() {
 fn known_rows_are_accessed_again() {
     fn before(world: &FastTrack, me: &mut <FastTrack as Detector>::Thread, races: Sink<'_>) {
         write_elements(world, me, (0, 64), races);
-        for _ in 0..2 {
+        for _ in 0..3 {
             world.sync(me, SyncOp::Release(SyncId(1)), races);
             write_elements(world, me, (0, 16), races);
         }

@@ -424,7 +424,7 @@ impl Strided {
     #[inline(always)]
     fn words(self) -> Option<Comb> {
         let whole = self.elem == 8
-            && (self.address | self.stride) % 8 == 0
+            && (self.address | self.stride).is_multiple_of(8)
             && (8..=8 * LONGEST_PERIOD as u64).contains(&self.stride);
         whole.then_some(Comb {
             first: Addr(self.address),

@@ -109,7 +109,7 @@ impl Range {
             8 => 1,
             _ => (bytes - 1) / (8 * u64::from(of.period)) + 1,
         };
-        ((self.first | bytes) % 8 == 0).then_some(Comb {
+        (self.first | bytes).is_multiple_of(8).then_some(Comb {
             first: Addr(self.first),
             count,
             ..of

@@ -132,6 +132,8 @@ impl Runs {
         }
         // The first run that is not what it was, where the last of them ends, and whether they may be like their neighbours.
         let mut changed: Option<(Run, u16, bool)> = None;
+        // Was a run accessed as it is?
+        let mut whole = false;
         loop {
             if let Some(lanes) = self.is_done(run, sweep, |lane| done(what, lane)) {
                 swept.lanes += lanes;
@@ -140,7 +142,8 @@ impl Runs {
                 let cells = |lane: &mut Lane, extent: Extent| f(what, lane, extent);
                 run = self.touch(depot, run, sweep, &mut swept, cells);
                 // One that is accessed again as it is, its neighbours are accessed without.
-                let again = run == old && run.len() >= LONG;
+                whole = run == old;
+                let again = whole && run.len() >= LONG;
                 changed = Some(match changed {
                     None if again => (run, old.end, false),
                     None => (self.list.run(old.start), old.end, true),
@@ -156,7 +159,10 @@ impl Runs {
             if alike {
                 self.join(depot, (from, to), (sweep.first, sweep.last));
             }
-            self.list.note(self.list.find(sweep.first), sweep);
+            if whole {
+                // It may be again.
+                self.list.note(self.list.find(sweep.first), sweep);
+            }
             swept.changed = true;
         }
         swept.grown = i32::from(self.list.runs()) - i32::from(before);

@@ -211,7 +211,7 @@ impl Comb {
         if elements.elem == 1 && elements.stride == 1 {
             let first = elements.base.0.checked_add(elements.lo)?;
             let bytes = elements.hi.checked_sub(elements.lo)?;
-            return ((first | bytes) % 8 == 0).then_some(Comb {
+            return (first | bytes).is_multiple_of(8).then_some(Comb {
                 first: Addr(first),
                 count: bytes / 8,
                 period: 1,
