@@ -8,7 +8,7 @@
 //!  64  epoch, stretch, idle        of the thread's clock
 //!  84  slot, locks, counts, pages, used, plain  for accesses that the stubs record themselves
 //! 128  cache[1024]                 page number and shadow of 1024 pages, 16 bytes each
-//!      atomics[64]                 atomic objects that the thread needs no bracket for, 32 bytes each
+//!      atomics[128]                atomic objects that the thread needs no bracket for, 32 bytes each
 //!      ordered[64]                 what others did in the thread's past
 //!      window                      what the thread has written of late, for a detector that foresees, or null
 //! ```
@@ -25,7 +25,7 @@ pub const PAGE_SHIFT: u32 = 12;
 /// Bytes in the block.
 pub const BYTES: usize = 128 + CACHE * 16 + ATOMICS * 32 + ORDERED * 8 + 64;
 /// Atomic objects in the other one.
-pub const ATOMICS: usize = 64;
+pub const ATOMICS: usize = 128;
 
 /// Slots of which is known what is in the thread's past.
 pub const ORDERED: usize = 64;
@@ -54,10 +54,11 @@ pub struct Repeat {
     pub remembered: AtomicU64,
 }
 
-/// The place of an atomic object in [`Block::atomics`].
+/// The place of an atomic object in [`Block::atomics`]: 64 that lie side by side, eight bytes each, have different ones wherever they begin, and so have
+/// 128 with a line of the cache each.
 #[inline(always)]
 pub const fn place(address: usize) -> usize {
-    (address >> 2 ^ address >> 8) % ATOMICS
+    (address >> 2 ^ address >> 9) % ATOMICS
 }
 
 /// A stretch of the thread's execution, as [`Block::stretch`] has it.

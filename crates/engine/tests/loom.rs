@@ -480,6 +480,124 @@ fn nobody_is_within_when_the_bias_has_ended() {
     });
 }
 
+/// What the owner of an object wrote into what it was lent is there when the bias has ended, and it writes no more.
+#[test]
+fn what_was_lent_is_taken_back_whole() {
+    use engine::sync::quick::{LENT, begin_as, end, is_within, unbias};
+    use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+    #[derive(Default)]
+    struct Shared {
+        state: AtomicU32,
+        bias: AtomicU64,
+        time: AtomicU32,
+    }
+    model(|| {
+        let shared = Arc::new(Shared::default());
+        shared.bias.store(3, Ordering::Relaxed);
+        let there = Arc::clone(&shared);
+        let owner = spawn(move || {
+            let mut made = 0;
+            for time in 1..=2 {
+                if begin_as(LENT, &there.state, &there.bias, 3) {
+                    there.time.store(time, Ordering::Relaxed);
+                    made = time;
+                    end(&there.state);
+                }
+            }
+            made
+        });
+        unbias(&shared.bias, || {
+            fence(Ordering::SeqCst);
+            while is_within(shared.state.load(Ordering::Acquire)) {
+                loom::thread::yield_now();
+            }
+        });
+        let taken = shared.time.load(Ordering::Relaxed);
+        assert_eq!(owner.join().unwrap(), taken);
+    });
+}
+
+/// One thread alone operates on an object, is lent it, and goes on while another one comes along with brackets: all that it released is acquired.
+#[test]
+fn an_object_that_is_lent_passes_on_what_was_released() {
+    use engine::clock::ThreadClock;
+    use engine::sync::Effect;
+    use engine::sync::lent::Lent;
+    use engine::sync::quick::{LENT, begin_as, end, is_within};
+    use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+    const OBJECT: Addr = Addr(64);
+    const RELEASE: AtomicOp = AtomicOp::Rmw(RmwOrder::AcqRel);
+    type Loan<'a> = (Lent, u64, &'a AtomicU64, &'a AtomicU32);
+    fn operate<'a>(order: &'a HappensBefore, me: &mut ThreadClock) -> Option<Loan<'a>> {
+        let mut bracket = order.bracket(OBJECT);
+        if bracket.is_biased() {
+            order.expect(me, &mut bracket, RELEASE);
+        }
+        let operation = order.begin_atomic(me, &mut bracket, 8, RELEASE);
+        me.stamp(order.slots(), Site(1));
+        order.end_atomic(me, operation);
+        let repeats = order.repeats(me, &mut bracket, 8, RELEASE)?;
+        let lent = repeats.lent?;
+        Some((lent, repeats.remembered, repeats.bias, bracket.time(lent)))
+    }
+    loom::lazy_static! {
+        static ref STATE: AtomicU32 = AtomicU32::new(0);
+    }
+    engine::set_quiesce(|| {
+        fence(Ordering::SeqCst);
+        while is_within(STATE.load(Ordering::Acquire)) {
+            loom::thread::yield_now();
+        }
+    });
+    static LENT_AT_ALL: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    let limits = engine::Limits {
+        row: 0,
+        ..engine::Limits::CELL
+    };
+    model(move || {
+        let order = Arc::new(HappensBefore::new(limits));
+        let mut owner = order.root(Tid(0));
+        let mut other = order.fork(&mut owner, Tid(1));
+        let there = Arc::clone(&order);
+        let value = Arc::new(AtomicU32::new(0));
+        let seen = Arc::clone(&value);
+        let before = owner.epoch();
+        operate(&order, &mut owner);
+        let first = spawn(move || {
+            let order = &there;
+            if let Some((lent, remembered, bias, time)) = operate(order, &mut owner) {
+                let effect = Effect::of(RELEASE);
+                if lent.admits(&owner, 8, effect) && begin_as(LENT, &STATE, bias, remembered) {
+                    owner.stamp(order.slots(), Site(1));
+                    let at = owner.epoch();
+                    value.store(1, Ordering::Relaxed);
+                    order.end_lent(&mut owner, time, (OBJECT, 8), effect, false);
+                    end(&STATE);
+                    return Some(at);
+                }
+            }
+            None
+        });
+        // Whoever sees what was done within also knows that it was.
+        let mut bracket = order.bracket(OBJECT);
+        if bracket.is_biased() {
+            order.expect(&other, &mut bracket, RELEASE);
+        }
+        let saw = seen.load(Ordering::Relaxed);
+        let operation = order.begin_atomic(&mut other, &mut bracket, 8, RELEASE);
+        order.end_atomic(&mut other, operation);
+        drop(bracket);
+        let cell = |epoch| Cell::new(epoch, Write, 0xFF, 0);
+        let knows = |epoch| other.covers(cell(epoch).slot(), cell(epoch).time());
+        assert!(knows(before));
+        if let Some(at) = first.join().unwrap() {
+            LENT_AT_ALL.store(true, Ordering::Relaxed);
+            assert_eq!(knows(at), saw == 1);
+        }
+    });
+    assert!(LENT_AT_ALL.load(Ordering::Relaxed));
+}
+
 /// Ranges that cut the runs of a page in different places at the same time.
 #[test]
 fn ranges_meet_in_the_runs_of_a_page() {

@@ -209,19 +209,37 @@ fn live_on(detector: &impl Detector) {
 }
 
 impl Analysis {
-    /// The bracket of atomic operations on `addr`.
+    /// The bracket of the atomic operation on `addr` that the thread is about to make. If it has to wait for others that need none, `op` says which it is.
     #[inline(always)]
-    pub fn bracket(&self, addr: Addr) -> Bracket<'_> {
+    pub fn bracket(
+        &self,
+        thread: &State,
+        addr: Addr,
+        op: impl FnOnce() -> AtomicOp,
+    ) -> Bracket<'_> {
+        let (log, order) = match self {
+            Analysis::FastTrack(detector) => (None, detector.order()),
+            _ => self.log_and_order(),
+        };
+        let mut of = order.bracket(addr);
+        if of.is_biased()
+            && let Some(clock) = thread.clock()
+        {
+            order.expect(clock, &mut of, op());
+        }
+        Bracket { log, of }
+    }
+
+    #[inline(never)]
+    fn log_and_order(&self) -> (Option<Guard<'_, Log>>, &HappensBefore) {
         let log = match self {
             Analysis::Recorded(recording) => Some(recording.log()),
             _ => None,
         };
-        let of = self.order().bracket(addr);
-        Bracket { log, of }
+        (log, self.order())
     }
 
     /// See [`Detector::bracketed`]. Returns which operations the thread may make from now on without a bracket, if any.
-    #[inline(always)]
     pub fn bracketed<'a>(
         &self,
         thread: &mut State,
@@ -230,23 +248,22 @@ impl Analysis {
         op: AtomicOp,
         site: Site,
     ) -> Option<Repeats<'a>> {
-        let order = match (self, &mut *thread) {
-            (Analysis::FastTrack(detector), State::FastTrack(thread)) => {
-                detector.bracketed(thread, &mut bracket.of, size, op, site, &mut found);
-                detector.order()
-            }
-            _ => {
-                self.bracketed_any(thread, bracket, size, op, site);
-                self.order()
-            }
-        };
-        let clock = thread.clock().filter(|_| matches!(size, 1..=16))?;
-        order.repeats(clock, &mut bracket.of, size, op)
+        self.bracketed_any(thread, bracket, size, op, site);
+        let clock = thread.clock()?;
+        self.order().repeats(clock, &mut bracket.of, size, op)
     }
 
     /// What the detector will look at for an atomic access to the word at `location` beside it, as far as can be told.
-    #[inline]
+    #[inline(always)]
     pub fn near(&self, location: &Location) -> *const () {
+        match self {
+            Analysis::FastTrack(detector) => location.near(detector.shadow().depot()),
+            _ => self.near_any(location),
+        }
+    }
+
+    #[inline(never)]
+    fn near_any(&self, location: &Location) -> *const () {
         match self {
             Analysis::FastTrack(detector) => location.near(detector.shadow().depot()),
             Analysis::Djit(detector) => location.near(detector.shadow().depot()),

@@ -131,7 +131,7 @@ fn tell(
 
 /// The bytes of its word that an access covers.
 #[inline(always)]
-const fn mask(address: usize, size: u32) -> u8 {
+pub const fn mask(address: usize, size: u32) -> u8 {
     if size == 8 {
         0xFF
     } else {

@@ -30,6 +30,7 @@ mod entry;
 mod frames;
 mod heap;
 mod intercept;
+mod loans;
 mod lock;
 mod memory;
 mod modules;

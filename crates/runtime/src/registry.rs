@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 
-use engine::sync::quick::WITHIN;
+use engine::sync::quick::is_within;
 use event::{Site, Tid};
 
 use crate::lock::Spin;
@@ -173,28 +173,34 @@ pub fn joined(handle: usize, tid: Tid) -> Option<Box<Thread>> {
 /// Waits until no other thread is inside the runtime. Nobody can enter: the caller set
 /// [`tls::FORKING`].
 pub fn wait_until_outside(me: Tid) {
-    while any_live(|tid, depth| tid != me.0 && depth != 0) {
+    while live(0, |tid, depth| tid != me.0 && depth != 0).is_some() {
         crate::sys::yield_now();
     }
 }
 
-/// Waits until no thread is in an atomic operation without a bracket that it began before: `engine::sync::quick`.
+/// Waits until no thread is in an atomic operation without a bracket that it began before: `engine::sync::quick`. Others that it begins meanwhile are not waited for.
 pub fn wait_until_bracketed() {
     crate::sys::barrier_everywhere();
-    while any_live(|_, depth| depth == WITHIN) {
-        crate::sys::yield_now();
+    let mut next = 0;
+    while let Some((tid, depth)) = live(next, |_, _| true) {
+        if is_within(depth) {
+            crate::sys::yield_now();
+        } else {
+            next = tid + 1;
+        }
     }
 }
 
-/// Is what `f` says of a thread's number and its [depth](abi::hot::Block::depth) true of any?
-fn any_live(f: impl Fn(u32, u32) -> bool) -> bool {
+/// The first thread from number `from` on for which `f` is true of the number and of its [depth](abi::hot::Block::depth): both.
+fn live(from: u32, f: impl Fn(u32, u32) -> bool) -> Option<(u32, u32)> {
     // With the lock held, no thread of the list can come to its end and take its block along.
     let registry = REGISTRY.lock();
-    registry.live.iter().any(|(tid, (_, block))| {
+    let mut all = registry.live.range(from..).map(|(tid, (_, block))| {
         // SAFETY: the thread is live.
         let block = unsafe { &**block };
-        f(*tid, block.depth.load(Ordering::Acquire))
-    })
+        (*tid, block.depth.load(Ordering::Acquire))
+    });
+    all.find(|&(tid, depth)| f(tid, depth))
 }
 
 /// Hands out the states of all other threads, who stand still (see [`wait_until_outside`]): none can end meanwhile.

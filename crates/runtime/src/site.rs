@@ -158,6 +158,9 @@ fn place_site(place: Place) -> Site {
     Site(PLACES.number(hash, place))
 }
 
+/// What the [key] of a site is made of: the calling-context hash, the return address and the locks held.
+pub type SiteKey = (u64, usize, LockSetId);
+
 /// The key of a stack and the locks held there: equal keys are taken for equal sites. The stubs have it in assembler.
 #[inline(always)]
 pub fn key(context: u64, pc: usize, locks: LockSetId) -> u64 {

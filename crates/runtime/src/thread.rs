@@ -4,16 +4,17 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use engine::clock::Slot;
+use engine::clock::{Slot, ThreadClock};
 use engine::shadow::{Epoch, ordered};
 use event::{Site, SyncId, Tid};
 
 use crate::analysis::{Analysis, Bracket, State};
 use crate::detectors::Detector;
+use crate::loans::{Loan, Loans};
 use crate::options::Options;
 use crate::signal::Queue;
 use crate::signal_stack::SignalStack;
-use crate::site::{self, HeldLock, LockSetId, SiteCache, StackId};
+use crate::site::{self, HeldLock, LockSetId, SiteCache, SiteKey, StackId};
 use crate::table::MIX;
 use crate::{records, registry, tls};
 
@@ -105,16 +106,18 @@ pub struct Thread {
     pub once: Vec<(usize, usize)>,
     /// Held between the two calls of an atomic operation.
     pub bracket: Option<Bracket<'static>>,
+    /// Atomic objects that it was lent.
+    pub loans: Loans,
     /// Signals that arrived while the thread was in the runtime.
     pub signals: Queue,
     /// What its signal handlers run on, if the program gave it a small stack for them.
     pub signal_stack: Option<SignalStack>,
 }
 
-/// Who knows the numbers of sites.
-#[derive(Clone, Copy, Debug)]
+/// Who knows the sites of events, and their numbers.
+#[derive(Debug)]
 pub struct Names<'a> {
-    sites: &'a SiteCache,
+    sites: &'a mut SiteCache,
     /// What the thread holds.
     locks: LockSetId,
 }
@@ -122,8 +125,26 @@ pub struct Names<'a> {
 impl Names<'_> {
     /// The number in `slot` of the site of an event whose entry point returns to `pc`, if it is remembered.
     #[inline(always)]
-    pub fn number(self, pc: usize, slot: Slot) -> Option<u32> {
+    pub fn number(&self, pc: usize, slot: Slot) -> Option<u32> {
         self.sites.number(tls::context(), pc, self.locks, slot)
+    }
+
+    /// What tells that event's site from others.
+    #[inline(always)]
+    pub fn key(&self, pc: usize) -> SiteKey {
+        (tls::context(), pc, self.locks)
+    }
+
+    /// The site of that event.
+    #[inline]
+    pub fn site(&mut self, pc: usize) -> Site {
+        self.sites.site(tls::context(), pc, self.locks)
+    }
+
+    /// Remembers the number of the site that was just asked for.
+    pub fn set_number(&mut self, pc: usize, slot: Slot, number: u32) {
+        self.sites
+            .set_number(tls::context(), pc, self.locks, slot, number);
     }
 }
 
@@ -138,6 +159,7 @@ impl Thread {
             ignore: [0; 2],
             once: Vec::new(),
             bracket: None,
+            loans: Loans::new(),
             signals: Queue::default(),
             signal_stack: None,
         })
@@ -149,11 +171,11 @@ impl Thread {
         self.sites.site(tls::context(), pc, self.held.set)
     }
 
-    /// The detector's part, and beside it who knows the numbers of sites.
+    /// The detector's part, and beside it who knows the sites.
     #[inline(always)]
     pub fn state_and_names(&mut self) -> (&mut State, Names<'_>) {
         let names = Names {
-            sites: &self.sites,
+            sites: &mut self.sites,
             locks: self.held.set,
         };
         (&mut self.state, names)
@@ -161,8 +183,29 @@ impl Thread {
 
     /// Remembers the number of the site that was just asked for.
     pub fn set_number(&mut self, pc: usize, slot: Slot, number: u32) {
-        self.sites
-            .set_number(tls::context(), pc, self.held.set, slot, number);
+        self.state_and_names().1.set_number(pc, slot, number);
+    }
+
+    /// The detector's part, who knows the sites, and the bracket.
+    #[inline(always)]
+    pub fn state_names_and_bracket(
+        &mut self,
+    ) -> (&mut State, Names<'_>, Option<&mut Bracket<'static>>) {
+        let names = Names {
+            sites: &mut self.sites,
+            locks: self.held.set,
+        };
+        (&mut self.state, names, self.bracket.as_mut())
+    }
+
+    /// The same, and the object at `address` if the thread was lent it.
+    #[inline(always)]
+    pub fn parts(&mut self, address: usize) -> (&mut State, Option<&mut Loan>, Names<'_>) {
+        let names = Names {
+            sites: &mut self.sites,
+            locks: self.held.set,
+        };
+        (&mut self.state, self.loans.at(address), names)
     }
 
     /// Shows the stubs the thread's tables, which stay. What changes is for [`Thread::show`]; an epoch has to be there before the first page can be
@@ -199,6 +242,29 @@ impl Thread {
         own.slot.store(slot, Ordering::Relaxed);
         let locks = site::locks_in_key(self.held.set) ^ MIX[1];
         own.locks.store(locks, Ordering::Relaxed);
+    }
+
+    /// The same after an atomic operation, which changes less; and whether the thread has anything to publish.
+    #[inline(always)]
+    pub fn show_operation(&self, own: &tls::Block) {
+        let idle = match &self.state {
+            // The slot is 0 if the stubs must not record, and another one if the thread has moved.
+            State::FastTrack(state)
+                if own.slot.load(Ordering::Relaxed) == site::slot_in_block(state.clock.slot()) =>
+            {
+                let clock = &state.clock;
+                own.epoch.store(clock.epoch().bits(), Ordering::Relaxed);
+                let stretch = abi::hot::stretch(clock.stretch());
+                own.stretch.store(stretch, Ordering::Relaxed);
+                ordered::note_own(&own.ordered, clock);
+                clock.is_idle()
+            }
+            state => {
+                self.show(own);
+                state.clock().is_some_and(ThreadClock::is_idle)
+            }
+        };
+        own.idle.store(u32::from(idle), Ordering::Relaxed);
     }
 
     /// The stack alone, for locks and creations.

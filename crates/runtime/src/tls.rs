@@ -170,6 +170,13 @@ impl Block {
             .store(repeats.remembered, Ordering::Relaxed);
     }
 
+    /// Was the object at `address` the last one in its place that was remembered so? What a thread was lent was.
+    #[inline(always)]
+    pub fn repeats(&self, address: usize) -> bool {
+        let entry = &self.atomics[abi::hot::place(address)];
+        entry.address.load(Ordering::Relaxed) == address
+    }
+
     /// The location of the word that `address` is in, if the inlined checks know its page.
     #[inline(always)]
     pub fn location(&self, address: usize) -> Option<&'static Location> {
@@ -245,6 +252,21 @@ impl Block {
             self.wait_for_fork();
         }
         true
+    }
+
+    /// The same, with another depth than most, unless there is something to wait for.
+    #[inline(always)]
+    pub fn try_enter_as(&self, depth: u32) -> bool {
+        if self.depth.load(Ordering::Relaxed) != 0 {
+            return false;
+        }
+        self.depth.store(depth, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let waits = FORKING.load(Ordering::Relaxed) != 0;
+        if waits {
+            self.depth.store(0, Ordering::Relaxed);
+        }
+        !waits
     }
 
     /// Leaves the runtime, and lets waiting signals in.

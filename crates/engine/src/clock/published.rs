@@ -133,9 +133,14 @@ impl Published {
         self.stamp.is_some_and(|stamp| stamp.time == time)
     }
 
+    /// When the snapshot was made, if it is one.
+    pub(crate) fn time(&self) -> Option<Time> {
+        self.stamp.map(|stamp| stamp.time)
+    }
+
     /// The snapshot of the same thread at a later time, with the same knowledge of others.
     #[inline]
-    pub(super) fn advance(&mut self, time: Time) {
+    pub(crate) fn advance(&mut self, time: Time) {
         if let Some(stamp) = &mut self.stamp {
             debug_assert!(stamp.time <= time && stamp.version.is_none());
             stamp.time = time;

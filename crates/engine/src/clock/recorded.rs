@@ -19,7 +19,7 @@ use crate::boxed::boxed_with;
 use alloc::boxed::Box;
 use event::Addr;
 
-const WAYS: usize = 64;
+const WAYS: usize = 128;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -50,7 +50,7 @@ pub(crate) enum Stands {
 
 fn place(addr: Addr) -> usize {
     // Neighbours of four bytes or of eight, and counters that are padded to a cache line, all have places of their own.
-    (addr.0 >> 2 ^ addr.0 >> 8) as usize % WAYS
+    (addr.0 >> 2 ^ addr.0 >> 9) as usize % WAYS
 }
 
 impl Recorded {
@@ -89,6 +89,18 @@ impl Recorded {
             write: write || stronger,
             released: false,
             stretch,
+        };
+    }
+
+    /// A write to these bytes was recorded and released into the object at `addr`, and nothing was published in between; now is stretch `after`.
+    #[inline(always)]
+    pub(super) fn note_released(&mut self, addr: Addr, size: u32, after: u64) {
+        self.entries[place(addr)] = Entry {
+            addr,
+            size,
+            write: true,
+            released: true,
+            stretch: after,
         };
     }
 

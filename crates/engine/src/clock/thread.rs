@@ -358,17 +358,42 @@ impl ThreadClock {
     /// constant time and touches no clock.
     #[inline]
     pub(crate) fn release(&mut self, slots: &Slots, into: &mut Published, how: Release) {
-        if self.versions.is_none() && !self.ended && into.shares(&self.past, self.slot) {
-            self.stretch += 1;
-            self.complete();
-            into.advance(self.time);
-            if self.time.0 >= slots.limits().time {
-                self.renew(slots);
-            }
+        if self.owns(into) {
+            into.advance(self.publish_time(slots));
             return;
         }
         let snapshot = self.publish(slots);
         self.copied(into.release(snapshot, how));
+    }
+
+    /// Does the sync object hold what the thread knew and did once, when it knew no less than now?
+    #[inline(always)]
+    pub(crate) fn owns(&self, published: &Published) -> bool {
+        self.versions.is_none() && !self.ended && published.shares(&self.past, self.slot)
+    }
+
+    /// As [`ThreadClock::release_at`], into an object that [holds](ThreadClock::owns) what the thread released last, by a write that is recorded or that an earlier one stands
+    /// for: the time of what the object holds from now on.
+    #[inline(always)]
+    pub(crate) fn release_lent(&mut self, addr: Addr, size: u32, slots: &Slots) -> Time {
+        let time = self.publish_time(slots);
+        self.recorded.note_released(addr, size, self.stretch);
+        time
+    }
+
+    /// Ends the current epoch, if it is worth it, for an object in which only the time is new.
+    #[inline(always)]
+    fn publish_time(&mut self, slots: &Slots) -> Time {
+        debug_assert!(self.versions.is_none() && !self.ended);
+        self.stretch += 1;
+        if self.is_used() || self.learned {
+            self.begin_epoch();
+        }
+        let time = self.time;
+        if time.0 >= slots.limits().time {
+            self.renew(slots);
+        }
+        time
     }
 
     /// What a relaxed write publishes after a releasing fence.
@@ -524,11 +549,16 @@ impl ThreadClock {
             }
         }
         if news {
-            self.time = self.time.next();
-            self.set_used(false);
-            self.learned = false;
-            self.set_epoch();
+            self.begin_epoch();
         }
+    }
+
+    #[inline(always)]
+    fn begin_epoch(&mut self) {
+        self.time = self.time.next();
+        self.set_used(false);
+        self.learned = false;
+        self.set_epoch();
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -2,10 +2,10 @@
 
 use event::{AccessKind, Addr, Site};
 
-use super::{Precise, PreciseThread, Shadow};
-use crate::detector::{AtomicOp, Sink};
-use crate::shadow::{Rule, RuleName};
-use crate::sync::{Bracket, HappensBefore};
+use super::{Precise, PreciseThread, Raced, Shadow};
+use crate::detector::{Access, AtomicOp, Sink};
+use crate::shadow::{Location, MixedAt, Rule, RuleName, Timeless};
+use crate::sync::{Bracket, Effect, HappensBefore};
 
 impl<R: Rule> Precise<R> {
     #[inline(always)]
@@ -18,11 +18,7 @@ impl<R: Rule> Precise<R> {
         races: Sink<'_>,
     ) {
         let (order, bytes) = (&self.order, (bracket.addr(), u64::from(size)));
-        let kind = match op {
-            AtomicOp::Load(_) => AccessKind::Read,
-            // An atomic write races with all that an atomic read races with.
-            AtomicOp::Store(_) | AtomicOp::Rmw(_) => AccessKind::Write,
-        };
+        let kind = Effect::of(op).kind();
         let operation = order.begin_atomic(&mut thread.clock, bracket, size, op);
         if operation.stands() {
             thread.counts.add(RuleName::AtomicRepeated);
@@ -35,9 +31,64 @@ impl<R: Rule> Precise<R> {
 }
 
 impl<R: Rule> Shadow<R> {
+    /// The checking half of an atomic access to the bytes of `mask` in the word of `location`, from the site that has this number in
+    /// [`ThreadClock::numbering`](crate::clock::ThreadClock::numbering), where nearly always it is easy: that of an object that was operated on before. None if nothing was done. If there are
+    /// races, who says so has to [`tell`](Shadow::tell_atomic) next.
+    #[inline(always)]
+    pub fn atomic_at(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        location: &Location,
+        (kind, mask): (AccessKind, u8),
+        number: u32,
+    ) -> Option<Raced> {
+        self.touch_in_block(order, thread, location, (kind, mask, true), number)
+    }
+
+    /// The same for who has found the location's block before, and knows the access but for its epoch.
+    #[inline(always)]
+    pub fn atomic_again(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        mixed: MixedAt<'_>,
+        access: Timeless,
+    ) -> Option<Raced> {
+        let rule = mixed.touch::<R>(
+            self.depot(),
+            &mut thread.clock,
+            order.slots(),
+            &mut thread.memo,
+            access,
+            &mut thread.found,
+        )?;
+        thread.counts.add(rule);
+        Some(Raced(!thread.found.is_empty()))
+    }
+
+    /// The block of the word at `addr`, if it has one with atomic accesses.
+    pub fn mixed(&self, addr: Addr) -> Option<MixedAt<'_>> {
+        self.split_location(addr)?.mixed(self.depot())
+    }
+
+    /// Tells of the races that the thread's last access, an atomic one, was found to have.
+    #[cold]
+    pub fn tell_atomic(
+        &self,
+        order: &HappensBefore,
+        thread: &mut PreciseThread,
+        access: Access,
+        races: Sink<'_>,
+    ) {
+        let mut work = self.work(order, thread, access.kind, access.site);
+        work.atomic = true;
+        work.report(Addr(access.addr.0 & !7), races);
+    }
+
     /// The checking half of an atomic access.
     #[inline(always)]
-    pub(crate) fn atomic_bytes(
+    pub fn atomic_bytes(
         &self,
         order: &HappensBefore,
         thread: &mut PreciseThread,
@@ -50,13 +101,16 @@ impl<R: Rule> Shadow<R> {
         // Nearly always it is an object that was operated on before, from a site that was, too.
         if let Some((location, mask)) = word
             && let Some(number) = thread.clock.recent_number(site)
-            && let Some(raced) =
-                self.touch_in_block(order, thread, location, (kind, mask, true), number)
+            && let Some(raced) = self.atomic_at(order, thread, location, (kind, mask), number)
         {
             if raced.0 {
-                let work = &mut self.work(order, thread, kind, site);
-                work.atomic = true;
-                work.report(Addr(addr.0 & !7), races);
+                let access = Access {
+                    kind,
+                    addr,
+                    size: len as u32,
+                    site,
+                };
+                self.tell_atomic(order, thread, access, races);
             }
             return;
         }

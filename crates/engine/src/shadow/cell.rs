@@ -139,6 +139,23 @@ impl Owned {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cell(pub(super) u64);
 
+/// An access but for its epoch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timeless(u64);
+
+impl Timeless {
+    /// An access to the bytes of `mask`, from the site with that number.
+    pub const fn new(kind: AccessKind, mask: u8, site: u32) -> Timeless {
+        Timeless(Cell::new(Epoch(0), kind, mask, site).0)
+    }
+
+    /// The access at `epoch`.
+    #[inline(always)]
+    pub(super) const fn at(self, epoch: Epoch) -> Cell {
+        Cell(self.0 | epoch.0 & EPOCH)
+    }
+}
+
 impl Cell {
     /// Where in a cell the number of its site begins; the bit below is that of a write.
     pub const SITE_SHIFT: u32 = SITE_SHIFT;
@@ -323,6 +340,13 @@ impl Cell {
     #[inline]
     pub(super) const fn same_epoch(self, other: Cell) -> bool {
         (self.0 ^ other.0) & EPOCH == 0
+    }
+
+    /// Is `later` the same slot's access of the same kind to the same bytes, in another epoch?
+    #[inline]
+    pub(super) const fn is_renewed_by(self, later: Cell) -> bool {
+        let differs = self.0 ^ later.0;
+        differs & (EPOCH & !TIME | MASK | WRITE) == 0 && differs & TIME != 0
     }
 
     /// The two as one access, if they differ in nothing but their bytes.

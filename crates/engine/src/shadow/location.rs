@@ -30,6 +30,7 @@ use super::cell::{Asked, Cell, Epoch};
 use super::depot::Depot;
 use super::extended::Extended;
 use super::memo::Memo;
+use super::mixed::MixedAt;
 use super::outside::{
     clear_outside, discard, disown, load, outside, shareable, store, touch_block, touch_mixed,
     touch_outside,
@@ -360,6 +361,17 @@ impl Location {
         Some(touched.rule)
     }
 
+    /// Its block with atomic accesses, if it has one just now.
+    pub fn mixed<'a>(&'a self, depot: &'a Depot) -> Option<MixedAt<'a>> {
+        let first = self.seen()[0];
+        let block = depot.block(first.as_mixed()?.index);
+        Some(MixedAt {
+            location: self,
+            first,
+            block,
+        })
+    }
+
     /// As [`Location::is_redundant`], for states outside: what the thread itself knows of them.
     #[inline(always)]
     pub fn is_settled(&self, settled: &Entries, epoch: Epoch, asked: Asked) -> bool {
@@ -553,7 +565,7 @@ impl Location {
 
     /// Swaps LOCKED into the first cell if it is `seen` still.
     #[inline(always)]
-    fn try_lock(&self, seen: Cell) -> bool {
+    pub(super) fn try_lock(&self, seen: Cell) -> bool {
         let locked = Cell::LOCKED.0;
         self.cells[0]
             .compare_exchange(seen.0, locked, Ordering::Acquire, Ordering::Relaxed)
@@ -584,7 +596,7 @@ impl Location {
 
     /// Stores the new state; the first cell, last, ends the lock.
     #[inline]
-    fn unlock(&self, cells: [Cell; 2]) {
+    pub(super) fn unlock(&self, cells: [Cell; 2]) {
         self.cells[1].store(cells[1].0, Ordering::Relaxed);
         self.cells[0].store(cells[0].0, Ordering::Release);
     }

@@ -12,9 +12,13 @@
 use alloc::vec::Vec;
 
 use super::block::{Block, Left, ROOM};
-use super::cell::Cell;
-use super::location::{Conflict, Touched, conflict, merge};
+use super::cell::{Cell, Timeless};
+use super::depot::Depot;
+use super::location::{Conflict, Location, Touched, conflict, merge};
+use super::memo::Memo;
+use super::outside::atomic_left;
 use super::rule::Rule;
+use super::stats::RuleName;
 use crate::clock::{Slots, ThreadClock};
 
 /// How many accesses fit: there is a gap between the two kinds.
@@ -65,6 +69,24 @@ impl Block {
         kept
     }
 
+    /// Remembers an atomic access where that is easy: in the place of the only one, which is the thread's own, but for the epoch.
+    #[inline(always)]
+    fn renew_atomic<R: Rule>(&self, access: Cell) -> bool {
+        let last = self.get(ROOM - 1);
+        let easy = last.is_renewed_by(access) && self.get(ROOM - 2).is_empty();
+        if easy {
+            debug_assert!(R::supersedes_atomic(last, access));
+            self.set(ROOM - 1, access);
+        }
+        easy
+    }
+
+    /// As [`Block::touch_atomic`], for an access that is recorded, where it is easy and there is no plain access to race with. Returns false if nothing was done.
+    #[inline(always)]
+    pub(super) fn touch_again<R: Rule>(&self, access: Cell) -> bool {
+        self.get(0).is_empty() && self.renew_atomic::<R>(access)
+    }
+
     /// Checks an atomic access by `me`, and remembers it if it is recorded. Returns it if there is no room for it.
     #[inline]
     pub(super) fn touch_atomic<R: Rule>(
@@ -85,6 +107,9 @@ impl Block {
             {
                 conflict(out, old, false, shared);
             }
+        }
+        if record && self.renew_atomic::<R>(access) {
+            return None;
         }
         let mut new = access;
         let first = self.keep_atomics(|old| meet::<R>(old, &mut new, record, me));
@@ -164,5 +189,39 @@ pub(super) fn meet<R: Rule>(old: Cell, new: &mut Cell, record: bool, me: &Thread
         old.without(shared)
     } else {
         old
+    }
+}
+
+/// A location and its block with atomic accesses, as they were once: no other block will ever have the name.
+#[derive(Clone, Copy, Debug)]
+pub struct MixedAt<'a> {
+    pub(super) location: &'a Location,
+    pub(super) first: Cell,
+    pub(super) block: &'a Block,
+}
+
+impl MixedAt<'_> {
+    /// As [`Location::touch_in_block`] for an atomic access, which is recorded, if the location still has the block.
+    #[inline(always)]
+    pub(crate) fn touch<R: Rule>(
+        self,
+        depot: &Depot,
+        me: &mut ThreadClock,
+        slots: &Slots,
+        memo: &mut Memo,
+        access: Timeless,
+        out: &mut Vec<Conflict>,
+    ) -> Option<RuleName> {
+        if !self.location.try_lock(self.first) {
+            return None;
+        }
+        let access = access.at(me.stamp_again());
+        let mut new = [self.first, Cell::EMPTY];
+        if !self.block.touch_again::<R>(access) {
+            let left = self.block.touch_atomic::<R>(me, slots, access, true, out);
+            new = atomic_left(self.first, left, depot, memo);
+        }
+        self.location.unlock(new);
+        Some(RuleName::atomic(access.kind()))
     }
 }

@@ -25,13 +25,14 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use cell::{Asked, Cell, Epoch};
+pub use cell::{Asked, Cell, Epoch, Timeless};
 pub use depot::Depot;
 pub use location::{Conflict, Location, Touch, Touched};
 pub(crate) use location::{Like, fit_anew, touch_cells};
 pub use memo::Memo;
 pub(crate) use memory::Form;
 pub use memory::Memory;
+pub use mixed::MixedAt;
 pub use pages::{ADDRESSES, Blank, FAN_SHIFT, PAGE_BYTES, PAGE_WORDS, Page, Pages, ROOT, word_of};
 pub(crate) use repeats::{Range, Repeats};
 pub use rule::{DjitRule, FastTrackRule, Rule};

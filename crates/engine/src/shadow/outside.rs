@@ -175,12 +175,23 @@ pub(super) fn touch_mixed<R: Rule>(
         rule: RuleName::atomic(touch.cell.kind()),
         overwritten: 0,
     };
-    // No hint: the next plain write must end the release sequence, in whichever epoch.
-    let new = match block.touch_atomic::<R>(me, slots, touch.cell, touch.record, out) {
-        None => [old[0], Cell::EMPTY],
-        Some(access) => replace_mixed(owned, depot, memo, Some((access, true))),
-    };
-    (new, touched)
+    let left = block.touch_atomic::<R>(me, slots, touch.cell, touch.record, out);
+    (atomic_left(old[0], left, depot, memo), touched)
+}
+
+/// The cells of a location with the mixed block `first` after an atomic access, which there was no room for if it is `left`.
+#[inline(always)]
+pub(super) fn atomic_left(
+    first: Cell,
+    left: Option<Cell>,
+    depot: &Depot,
+    memo: &mut Memo,
+) -> [Cell; 2] {
+    match (left, first.as_mixed()) {
+        (Some(access), Some(owned)) => replace_mixed(owned, depot, memo, Some((access, true))),
+        // No hint: the next plain write must end the release sequence, in whichever epoch.
+        _ => [first, Cell::EMPTY],
+    }
 }
 
 /// The same for a plain access.

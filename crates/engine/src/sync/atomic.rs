@@ -5,7 +5,7 @@
 //! aside for the thread's next acquiring fence, and a releasing fence leaves behind what the relaxed writes after it
 //! release.
 
-use event::{Addr, FenceOrder};
+use event::{AccessKind, Addr, FenceOrder};
 
 use super::quick::Patience;
 use super::{Bracket, HappensBefore};
@@ -21,6 +21,8 @@ pub(super) struct AtomicObject {
     pub(super) size: u32,
     /// Has nobody but the thread that released last read the object since?
     pub(super) untaken: bool,
+    /// If it is lent (`lent`): which of the shard's times is its own, plus 1.
+    pub(super) lent: u8,
 }
 
 /// An atomic operation under way.
@@ -44,16 +46,21 @@ impl Operation<'_> {
 
 /// What an atomic operation does, as far as its order goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Effect {
-    pub(super) reads: bool,
-    pub(super) writes: bool,
-    pub(super) acquires: bool,
-    pub(super) releases: bool,
+pub struct Effect {
+    /// Does it read?
+    pub reads: bool,
+    /// Does it write?
+    pub writes: bool,
+    /// Does it acquire what it reads?
+    pub acquires: bool,
+    /// Does it release?
+    pub releases: bool,
 }
 
 impl Effect {
+    /// What the operation does.
     #[inline]
-    pub(super) const fn of(op: AtomicOp) -> Effect {
+    pub const fn of(op: AtomicOp) -> Effect {
         match op {
             AtomicOp::Load(order) => Effect {
                 reads: true,
@@ -96,7 +103,10 @@ impl HappensBefore {
     ) -> Operation<'a> {
         let effect = Effect::of(op);
         let addr = bracket.addr();
-        let (mut object, patience) = bracket.parts(effect.writes);
+        let (mut object, patience, again) = bracket.parts(effect.writes);
+        *again = object
+            .as_deref()
+            .is_some_and(|object| object.untaken && object.released.is_of(thread.slot()));
         let stands = take(thread, object.as_deref_mut(), addr, size, effect);
         Operation {
             object,
@@ -124,7 +134,7 @@ impl HappensBefore {
         }
         let changes = effect.writes
             && object.is_some_and(|object| self.give(thread, object, addr, size, effect));
-        patience.count(stands && !changes);
+        patience.count(thread.tid(), stands && !changes);
     }
 
     /// Does the object change?
@@ -211,6 +221,31 @@ fn take(
             }
         }
     }
+    take_own(thread, addr, size, effect, (untaken, whole))
+}
+
+impl Effect {
+    /// The access that the operation is. An atomic write races with all that an atomic read races with.
+    #[inline(always)]
+    pub const fn kind(self) -> AccessKind {
+        if self.writes {
+            AccessKind::Write
+        } else {
+            AccessKind::Read
+        }
+    }
+}
+
+/// The same where there is nothing to learn. `untaken`: is what the thread released into the object last still there, taken by nobody; `whole`: does the object
+/// have all bytes that are written?
+#[inline(always)]
+pub(super) fn take_own(
+    thread: &ThreadClock,
+    addr: Addr,
+    size: u32,
+    effect: Effect,
+    (untaken, whole): (bool, bool),
+) -> bool {
     match thread.stands(addr, size, effect.writes) {
         Stands::No => false,
         Stands::IfUntaken => effect.releases && untaken && whole,

@@ -5,6 +5,7 @@
 
 mod atomic;
 mod barrier;
+pub mod lent;
 mod objects;
 pub mod quick;
 mod table;
@@ -13,6 +14,7 @@ use event::{SyncId, Tid};
 
 use crate::clock::{Clock, Limits, Published, Release, Slots, ThreadClock};
 use crate::detector::SyncOp;
+pub use atomic::Effect;
 pub use table::Bracket;
 use table::Table;
 

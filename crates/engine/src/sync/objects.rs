@@ -3,9 +3,11 @@
 //! Open addressing: an object is where its address says, or after it, and each has a line of the cache to itself. So an operation on one of
 //! many touches the shard's line and the object's. What an address says are other bits than those that chose the shard.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::atomic::AtomicObject;
+use super::lent::Times;
 
 /// A place for an object.
 #[derive(Debug, Default)]
@@ -22,8 +24,10 @@ const _: () = assert!(size_of::<Place>() == 64);
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     /// None, or a power of two of them, a quarter of which are free.
-    places: Vec<Place>,
+    places: Box<[Place]>,
     len: u32,
+    /// Which of the shard's [`Times`] are in use.
+    lent: u16,
 }
 
 /// How many places there are at first.
@@ -85,6 +89,26 @@ impl Objects {
         self.places[at].object.as_mut()
     }
 
+    /// Lends the object at `addr`, if there is one and a time for it.
+    pub(super) fn lend(&mut self, addr: u64, times: &Times) -> Option<usize> {
+        let free = self.lent.trailing_ones() as usize;
+        let object = self.find(addr)?;
+        let index = object.lend(times, free)?;
+        self.lent |= 1 << index;
+        Some(index)
+    }
+
+    /// Is any object lent?
+    #[inline(always)]
+    pub(super) fn are_lent(&self) -> bool {
+        self.lent != 0
+    }
+
+    /// The object that had this time is not lent any more.
+    pub(super) fn give_back(&mut self, index: usize) {
+        self.lent &= !(1 << index);
+    }
+
     /// The object at `addr`, made if there is none.
     #[inline(always)]
     pub(super) fn entry(&mut self, addr: u64) -> &mut AtomicObject {
@@ -124,7 +148,7 @@ impl Objects {
         let mut places = Vec::new();
         let many = (2 * self.places.len()).max(FIRST);
         places.resize_with(many, Place::default);
-        for place in core::mem::replace(&mut self.places, places) {
+        for place in core::mem::replace(&mut self.places, places.into()) {
             if place.object.is_some() {
                 let at = self.place(place.addr);
                 self.places[at] = place;
@@ -141,7 +165,10 @@ impl Objects {
             return;
         }
         self.len -= 1;
-        self.places[free] = Place::default();
+        let removed = core::mem::take(&mut self.places[free]);
+        if let Some(index) = removed.object.and_then(|object| object.lent()) {
+            self.give_back(index);
+        }
         // Those that come after it until the next gap were to be found through it, unless their home is after it.
         let mut at = self.after(free);
         while self.is_taken(at) {

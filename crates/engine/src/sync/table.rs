@@ -12,6 +12,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::atomic::AtomicObject;
 use super::barrier::Barrier;
+use super::lent::Times;
 use super::objects::Objects;
 use super::quick::Patience;
 use crate::clock::Published;
@@ -113,18 +114,25 @@ struct Shard {
 /// The atomic objects of some addresses.
 #[derive(Debug, Default)]
 pub(super) struct AtomicShard {
-    objects: Objects,
+    pub(super) objects: Objects,
     /// Whether operations on them may do without the lock.
     pub(super) patience: Patience,
 }
 
-/// A shard of atomic objects, and what operations without its lock look at.
+/// A shard of atomic objects, in one line of the cache with what operations without its lock look at; and in another, what they write.
 #[derive(Debug, Default)]
-#[repr(align(64))]
-struct Biased {
+#[repr(C, align(64))]
+pub(super) struct Biased {
     shard: SleepLock<AtomicShard>,
-    bias: AtomicU64,
+    pub(super) bias: AtomicU64,
+    /// Of objects that are lent.
+    pub(super) times: Times,
 }
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Biased>() == 128);
+#[cfg(not(loom))]
+const _: () = assert!(core::mem::offset_of!(Biased, times) == 64);
 
 /// Operations that overlap meet: all of so many bytes, the widest there are, are in one shard.
 const BRACKET: u64 = 16;
@@ -187,10 +195,19 @@ pub(super) struct Table {
 pub struct Bracket<'a> {
     addr: Addr,
     pub(super) shard: SleepGuard<'a, AtomicShard>,
-    pub(super) bias: &'a AtomicU64,
+    pub(super) biased: &'a Biased,
+    /// Was the object lent, and is not any more?
+    pub(super) took_back: bool,
+    /// Did the thread release into the object before its operation, and nobody take it?
+    pub(super) again: bool,
 }
 
-impl Bracket<'_> {
+impl<'a> Bracket<'a> {
+    /// The times of objects that are lent.
+    pub(super) fn times(&self) -> &'a Times {
+        &self.biased.times
+    }
+
     /// The first byte of the operations that it is for.
     pub fn addr(&self) -> Addr {
         self.addr
@@ -208,16 +225,22 @@ impl Bracket<'_> {
         self.shard.objects.find(self.addr.0)
     }
 
-    /// The object there, made if there is none and it is to be; and the shard's patience.
+    /// The object there, made if there is none and it is to be; the shard's patience; and where to say whether the thread released there before.
     #[inline(always)]
-    pub(super) fn parts(&mut self, make: bool) -> (Option<&mut AtomicObject>, &mut Patience) {
+    pub(super) fn parts(
+        &mut self,
+        make: bool,
+    ) -> (Option<&mut AtomicObject>, &mut Patience, &mut bool) {
+        if self.shard.objects.are_lent() {
+            self.take_back();
+        }
         let AtomicShard { objects, patience } = &mut *self.shard;
         let object = if make {
             Some(objects.entry(self.addr.0))
         } else {
             objects.find(self.addr.0)
         };
-        (object, patience)
+        (object, patience, &mut self.again)
     }
 }
 
@@ -262,11 +285,13 @@ impl Table {
 
     #[inline(always)]
     pub(super) fn bracket(&self, addr: Addr) -> Bracket<'_> {
-        let Biased { shard, bias } = self.atomics.at(addr.0 / BRACKET);
+        let biased = self.atomics.at(addr.0 / BRACKET);
         Bracket {
             addr,
-            shard: shard.lock(),
-            bias,
+            shard: biased.shard.lock(),
+            biased,
+            took_back: false,
+            again: false,
         }
     }
 

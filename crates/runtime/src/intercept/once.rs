@@ -57,7 +57,8 @@ fn guard_event(guard: &GuardObject, op: AtomicOp, pc: usize, act: impl FnOnce() 
     let address = (&raw const *guard) as usize;
     let seen = thread::with(|thread, runtime| {
         let site = thread.site(pc);
-        let mut bracket = runtime.analysis.bracket(Addr(address as u64));
+        let addr = Addr(address as u64);
+        let mut bracket = runtime.analysis.bracket(&thread.state, addr, || op);
         let acted = act();
         if acted {
             let state = &mut thread.state;
