@@ -24,7 +24,7 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Side, Sink, SyncOp};
 use crate::shadow::{
-    Asked, Cell, Comb, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Form, Like,
+    Asked, Cell, Census, Comb, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Form, Like,
     Location, Memo, Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
@@ -305,6 +305,11 @@ impl<R: Rule> Shadow<R> {
     /// Where stubs find split pages, see [`Pages::root`](crate::shadow::Pages::root).
     pub fn split_root(&self) -> *const () {
         self.memory.split_root()
+    }
+
+    /// The locations that some bytes have now.
+    pub fn census(&self, addr: Addr, bytes: u64) -> Census {
+        self.memory.census(addr, bytes)
     }
 
     fn work<'a>(

@@ -50,7 +50,7 @@ impl Statistics {
     }
 
     /// Array shadow locations as a fraction of array elements, as in SlimState's Table II: of the blocks that are arrays, and
-    /// of all. None if the detector has no arrays.
+    /// of all. Without array shadows an element is a word. None if the detector counts neither.
     fn shadow_fraction(&self) -> Option<(f64, f64)> {
         let of = |arrays: &mut dyn Iterator<Item = &Arrays>| {
             let (locations, elements) = arrays.fold((0, 0), |sum, arrays| {

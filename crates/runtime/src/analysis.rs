@@ -8,7 +8,7 @@ use engine::clock::{Slot, ThreadClock};
 use engine::pacer::Pacer;
 use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
-use engine::shadow::{Entries, Epoch, FastTrackRule, Location};
+use engine::shadow::{Census, Entries, Epoch, FastTrackRule, Location};
 use engine::slimstate::SlimState;
 use engine::sync::HappensBefore;
 use engine::sync::quick::Repeats;
@@ -292,6 +292,16 @@ impl Analysis {
             Analysis::Djit(detector) => detector.shadow().split_root(),
             Analysis::SlimState(detector) => detector.split_root(),
             _ => core::ptr::null(),
+        }
+    }
+
+    /// The locations of a block, of detectors whose shadow knows no blocks.
+    pub fn census(&self, addr: Addr, bytes: u64) -> Option<Census> {
+        match self {
+            Analysis::FastTrack(detector) => Some(detector.shadow().census(addr, bytes)),
+            Analysis::Djit(detector) => Some(detector.shadow().census(addr, bytes)),
+            Analysis::Recorded(recording) => recording.inner().census(addr, bytes),
+            _ => None,
         }
     }
 

@@ -227,6 +227,14 @@ pub fn retire(start: u64) -> Option<u64> {
     Some(bytes)
 }
 
+/// Calls `f` with each live block.
+pub fn each_live(mut f: impl FnMut(HeapBlock)) {
+    let used = USED.load(Ordering::Acquire);
+    let blocks = (1..used).map(read);
+    // A number that was taken and not yet filled has no bytes.
+    blocks.filter(|b| !b.freed && b.bytes > 0).for_each(&mut f);
+}
+
 /// The block that holds `address`: a live one, or else the freed one that starts nearest below.
 pub fn find(address: u64) -> Option<HeapBlock> {
     let mut freed = None;

@@ -8,16 +8,28 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use abi::counts::{COUNTERS, Counter};
+use event::Addr;
 use report::Stack;
 
 use crate::analysis::{Analysis, State};
+use crate::heap::HeapBlock;
+use crate::intercept::mapping;
 use crate::lock::Spin;
-use crate::{memory, records, site, tls};
+use crate::{heap, memory, records, site, tls};
 
 /// Allocation sites that are told apart, by number of elements; the others are added up.
 const SITES: usize = 32;
 
 static COUNTS: Spin<Vec<(&'static str, u64)>> = Spin::new(Vec::new());
+
+/// Blocks of an allocation site: how many, their elements, and their locations.
+type Sum = (u64, u64, u64);
+
+/// Blocks that are gone, by the stack of their allocation and what became of them, for detectors whose shadow knows no blocks.
+static ENDED: Spin<BTreeMap<(u32, &str), Sum>> = Spin::new(BTreeMap::new());
+
+/// Blocks with fewer elements are no arrays, as in SlimState.
+const SMALL: u64 = 16;
 
 static COUNTED: Spin<[u64; COUNTERS]> = Spin::new([0; COUNTERS]);
 
@@ -41,12 +53,35 @@ pub fn add(state: &State) {
 /// In the child of a fork: what the parent did is the parent's.
 pub fn forked() {
     COUNTS.lock().clear();
+    ENDED.lock().clear();
     // What this thread counted before the fork is the parent's, and is counted again when the thread ends: take it off.
     *COUNTED.lock() = tls::counts().map(u64::wrapping_neg);
 }
 
+/// A block's memory is about to be somebody else's. Its elements are words: smaller ones share a location there.
+pub fn ends(analysis: &Analysis, block: Option<HeapBlock>) {
+    let Some(block) = block else { return };
+    let Some(census) = analysis.census(Addr(block.start), block.bytes) else {
+        return;
+    };
+    let elements = block.bytes.div_ceil(8);
+    let key = if elements < SMALL {
+        (0, "SMALL")
+    } else {
+        (site::stack_of(block.site).0, census.kind())
+    };
+    let mut ended = ENDED.lock();
+    let sum = ended.entry(key).or_default();
+    *sum = (sum.0 + 1, sum.1 + elements, sum.2 + census.locations());
+}
+
 fn arrays(analysis: &Analysis) -> Vec<report::Arrays> {
-    let mut sums: BTreeMap<(u32, String), (u64, u64, u64)> = BTreeMap::new();
+    let mut sums: BTreeMap<(u32, String), Sum> = BTreeMap::new();
+    heap::each_live(|block| ends(analysis, Some(block)));
+    mapping::each(|block| ends(analysis, Some(block)));
+    for ((stack, kind), sum) in ENDED.lock().iter() {
+        sums.insert((*stack, kind.to_string()), *sum);
+    }
     analysis.shadow(&mut |block| {
         let kind = block.partition.split('(').next().unwrap_or_default();
         let key = (site::stack_of(block.site).0, kind.to_string());
@@ -59,7 +94,7 @@ fn arrays(analysis: &Analysis) -> Vec<report::Arrays> {
     });
     let mut all: Vec<_> = sums.into_iter().collect();
     all.sort_by_key(|&(_, (_, elements, _))| core::cmp::Reverse(elements));
-    let mut rest: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+    let mut rest: BTreeMap<String, Sum> = BTreeMap::new();
     for ((_, kind), (blocks, elements, locations)) in all.drain(SITES.min(all.len())..) {
         let sum = rest.entry(kind).or_default();
         *sum = (sum.0 + blocks, sum.1 + elements, sum.2 + locations);

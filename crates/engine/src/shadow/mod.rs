@@ -2,6 +2,7 @@
 
 mod block;
 mod cell;
+mod census;
 mod depot;
 mod extended;
 mod hints;
@@ -26,6 +27,7 @@ mod sweep;
 mod tests;
 
 pub use cell::{Asked, Cell, Epoch, Timeless};
+pub use census::Census;
 pub use depot::Depot;
 pub use location::{Conflict, Location, Touch, Touched};
 pub(crate) use location::{Like, fit_anew, touch_cells};

@@ -20,6 +20,7 @@
 //! A run is at least as long as its period, so that each lane has a word.
 
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use super::cell::Cell;
 use super::depot::Depot;
@@ -107,6 +108,17 @@ impl Runs {
     /// Lanes of all runs.
     pub(super) fn lanes(&self) -> usize {
         self.list.lanes()
+    }
+
+    /// Lanes of the runs that have some of these words.
+    pub(super) fn lanes_in(&self, words: RangeInclusive<u16>) -> u64 {
+        let mut run = self.list.find(*words.start());
+        let mut lanes = u64::from(run.period);
+        while run.end <= *words.end() {
+            run = self.list.next(run);
+            lanes += u64::from(run.period);
+        }
+        lanes
     }
 
     /// Bytes on the heap.

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use event::Addr;
 
 use crate::real::interceptors;
-use crate::{heap, modules, thread};
+use crate::{heap, modules, stats, thread};
 
 type Pointer = *mut c_void;
 
@@ -68,6 +68,9 @@ fn born(block: Pointer, bytes: usize, pc: usize) -> Pointer {
 fn dies(block: Pointer, pc: usize) {
     if !block.is_null() {
         thread::with(|thread, runtime| {
+            if runtime.options.stats {
+                stats::ends(&runtime.analysis, heap::live(block as u64));
+            }
             if let Some(bytes) = heap::retire(block as u64) {
                 let site = thread.site(pc);
                 let start = Addr(block as u64);

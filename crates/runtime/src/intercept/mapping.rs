@@ -6,9 +6,10 @@ use core::ffi::{c_int, c_void};
 
 use event::{Addr, Site, Tid};
 
+use crate::heap::HeapBlock;
 use crate::lock::Spin;
 use crate::real::interceptors;
-use crate::thread;
+use crate::{stats, thread};
 
 type Pointer = *mut c_void;
 
@@ -29,6 +30,19 @@ pub(crate) struct Mapping {
     pub(crate) thread: Tid,
 }
 
+impl Mapping {
+    /// As if it were one of the heap.
+    fn block(&self) -> HeapBlock {
+        HeapBlock {
+            start: self.start,
+            bytes: self.bytes,
+            site: self.site,
+            thread: self.thread,
+            freed: false,
+        }
+    }
+}
+
 static MAPPINGS: Spin<BTreeMap<u64, Mapping>> = Spin::new(BTreeMap::new());
 
 /// The mapping that holds `address`.
@@ -36,6 +50,13 @@ pub(crate) fn find(address: u64) -> Option<Mapping> {
     let mappings = MAPPINGS.lock();
     let (_, mapping) = mappings.range(..=address).next_back()?;
     (address - mapping.start < mapping.bytes).then_some(*mapping)
+}
+
+/// Calls `f` with each mapping of which the detector was told.
+pub(crate) fn each(mut f: impl FnMut(HeapBlock)) {
+    let mappings = MAPPINGS.lock();
+    let told = mappings.values().filter(|m| m.bytes <= LOOK as u64);
+    told.for_each(|mapping| f(mapping.block()));
 }
 
 fn forget(start: usize, bytes: usize) {
@@ -79,6 +100,14 @@ fn unmapping(start: usize, bytes: usize, pc: usize) {
     let bytes = bytes.next_multiple_of(PAGE);
     if bytes <= CHECK {
         thread::with(|thread, runtime| {
+            if runtime.options.stats && bytes <= LOOK {
+                let gone = find(start as u64).map(|mapping| HeapBlock {
+                    bytes: bytes as u64,
+                    start: start as u64,
+                    ..mapping.block()
+                });
+                stats::ends(&runtime.analysis, gone);
+            }
             let site = thread.site(pc);
             let start = Addr(start as u64);
             runtime
