@@ -124,6 +124,12 @@ impl<P: Partition> Body<P> {
     pub(super) fn singles(&self) -> u64 {
         self.partition.singles(self.n())
     }
+    /// Its locations: one for each part, but single elements share that of their word.
+    pub(super) fn locations(&self) -> u64 {
+        let (n, singles) = (self.n(), self.singles());
+        let words = (singles << self.shift).div_ceil(8);
+        self.partition.parts(n) - singles + singles.min(words)
+    }
     /// How many locations it has for itself because its memory is another block's.
     pub(super) fn own_locations(&self) -> u64 {
         self.own.as_ref().map_or(0, |own| own.capacity() as u64)

@@ -181,10 +181,9 @@ impl<P: Partition> Arrays<P> {
 
     /// What became of the array is remembered.
     fn retire(&self, id: ArrayId, body: &Body<P>) {
-        let (n, partition) = (body.n(), &body.partition);
         self.shard(id).lock().retired.add(
-            (body.site, partition.kind()),
-            (n, partition.parts(n)),
+            (body.site, body.partition.kind()),
+            (body.n(), body.locations()),
             || describe(body),
         );
     }
@@ -355,13 +354,12 @@ impl<P: Partition> Arrays<P> {
 }
 
 fn describe<P: Partition>(body: &Body<P>) -> BlockShadow {
-    let n = body.n();
     BlockShadow {
         addr: Addr(body.bytes.start),
         site: body.site,
         blocks: 1,
-        elements: n,
-        locations: body.partition.parts(n),
+        elements: body.n(),
+        locations: body.locations(),
         partition: format!("{}", body.partition),
         freed: body.freed,
     }

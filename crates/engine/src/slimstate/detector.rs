@@ -417,28 +417,27 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             array.commit(&trail, shift, manner, &mut ground);
             return true;
         }
-        let trail = thread.buffer.entry(number).trail(manner.kind);
-        if trail.extend(more, site) == Extended::No {
+        let extended = |thread: &mut SlimThread<F>| {
+            let trail = thread.buffer.entry(number).trail(manner.kind);
+            trail.extend(more, site) == Extended::Yes
+        };
+        if extended(thread) {
+            return true;
+        }
+        // What is missing in between may have been foreseen.
+        let target = Target {
+            number: number as u16,
+            kind: manner.kind,
+        };
+        self.fold(thread, target, races);
+        if !extended(thread) {
             thread.tally.not_extended += 1;
             self.commit_entry(thread, number, races);
             // It may be PREFIX or FINE by now.
-            return self.touch_again(thread, id, (from, len, stride), manner, site, races);
+            thread.tally.accesses -= 1;
+            return self.touch_array(thread, id, (from, len, stride), manner, site, races);
         }
         true
-    }
-
-    /// After the footprint that was in the way was committed.
-    fn touch_again(
-        &self,
-        thread: &mut SlimThread<F>,
-        id: ArrayId,
-        range: (u64, u64, u64),
-        manner: Manner,
-        site: Site,
-        races: Sink<'_>,
-    ) -> bool {
-        thread.tally.accesses -= 1;
-        self.touch_array(thread, id, range, manner, site, races)
     }
 
     /// A plain access whose place is known by its line only. `cached` is what the thread remembers of the address.

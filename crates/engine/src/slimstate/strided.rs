@@ -243,7 +243,37 @@ impl Footprint for Strided {
 
 /// The same set in as few pieces as we can make out.
 fn merge(pieces: &mut Vec<Strided>) {
-    while unite(pieces) || interleave(pieces) {}
+    while cut(pieces) || unite(pieces) || interleave(pieces) {}
+}
+
+/// Takes from a piece what a run has at its beginning or end: {0, 1, … 7}, {4, 6, … 126} becomes {0, 1, … 7}, {8, 10, … 126}, which may lie
+/// between the elements of another one.
+fn cut(pieces: &mut Vec<Strided>) -> bool {
+    for i in 0..pieces.len() {
+        let run = pieces[i];
+        if run.k > 1 || run.b == run.e {
+            continue;
+        }
+        for j in 0..pieces.len() {
+            let Strided { b, e, k } = pieces[j];
+            let inside = |at: u64| run.b <= at && at <= run.e;
+            let rest = if k == 1 {
+                continue;
+            } else if inside(b) && inside(e) {
+                pieces.swap_remove(j);
+                return true;
+            } else if inside(b) {
+                Strided::new(b + ((run.e - b) / k + 1) * k, e, k)
+            } else if inside(e) {
+                Strided::new(b, e - ((e - run.b) / k + 1) * k, k)
+            } else {
+                continue;
+            };
+            pieces[j] = rest;
+            return true;
+        }
+    }
+    false
 }
 
 /// Replaces two pieces by their union, if there are two that have one.
@@ -291,4 +321,45 @@ fn interleave(pieces: &mut Vec<Strided>) -> bool {
         return true;
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use alloc::collections::BTreeSet;
+    use alloc::vec;
+
+    fn all(pieces: &[Strided]) -> BTreeSet<u64> {
+        pieces.iter().flat_map(|piece| piece.indices()).collect()
+    }
+
+    #[test]
+    fn what_two_loops_read_one_after_the_other_is_one_run() {
+        // The first four pairs, then all pairs; the field of a pair is read in a place of its own.
+        let pairs = [(0, 7, 1), (4, 6, 2), (5, 7, 2), (8, 126, 2), (9, 127, 2)];
+        let pieces = pairs.map(|(b, e, k)| Strided::new(b, e, k));
+        let mut footprint = Strided::EMPTY;
+        let mut left = pieces.to_vec();
+        footprint.extend_all(&mut left);
+        assert_eq!((footprint, left), (Strided::run(0, 127), vec![]));
+    }
+
+    /// However pieces are put together, no element is lost and none is added.
+    #[test]
+    fn merged_pieces_are_the_same_set() {
+        let mut numbers = Random::new(7, 0);
+        for _ in 0..20_000 {
+            let mut pieces = Vec::new();
+            for _ in 0..=numbers.up_to(4) {
+                let (b, k) = (numbers.up_to(12), 1 + numbers.up_to(3));
+                pieces.push(Strided::new(b, b + numbers.up_to(20), k));
+            }
+            let expected = all(&pieces);
+            let before = pieces.len();
+            merge(&mut pieces);
+            assert_eq!(all(&pieces), expected);
+            assert!(pieces.len() <= before + 2, "{pieces:?}");
+        }
+    }
 }
