@@ -8,7 +8,6 @@ use super::array::ArrayId;
 use super::footprint::Footprint;
 use super::trail::Trail;
 use super::versions::{Version, Versions};
-use crate::boxed::boxed_with;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem::offset_of;
@@ -51,7 +50,7 @@ impl<F> Entry<F> {
 }
 
 /// An array that was found on a page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Zeroable)]
 struct Seen {
     /// Where it was found: so many bytes from here on.
     from: u64,
@@ -64,7 +63,7 @@ struct Seen {
 
 /// Memory without arrays: whole words.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Zeroable)]
 struct Plain {
     from: u64,
     len: u32,
@@ -149,6 +148,8 @@ const SEEN: usize = 256;
 const WAYS: usize = 2;
 /// Places of the index at first. It has at least twice as many as there are entries.
 const INDEX: usize = 64;
+/// Entries that there is room for at first.
+const FEW: usize = 8;
 /// More entries than that are given back when they are committed: few regions have so many.
 const KEPT: usize = 128;
 
@@ -193,8 +194,9 @@ impl<F: Footprint> Buffer<F> {
             entries: Vec::new(),
             used: 0,
             index: Vec::new(),
-            seen: boxed_with(|| [Seen::NOTHING; WAYS]),
-            plain: boxed_with(|| Plain::NOTHING),
+            // Zeroes, as `NOTHING` is: what is not used takes no memory.
+            seen: bytemuck::zeroed_box(),
+            plain: bytemuck::zeroed_box(),
             stretch: Plain::NOTHING,
             version: 1,
         }
@@ -327,19 +329,36 @@ impl<F: Footprint> Buffer<F> {
                 (entry.id, entry.bytes) = (id, bytes);
                 (entry.shift, entry.place) = (shift, place);
             }
-            None => self.entries.push(Entry {
-                id,
-                bytes,
-                shift,
-                trails: [Trail::default(), Trail::default()],
-                place,
-            }),
+            None => {
+                if number == self.entries.capacity() {
+                    self.make_room();
+                }
+                self.entries.push(Entry {
+                    id,
+                    bytes,
+                    shift,
+                    trails: [Trail::default(), Trail::default()],
+                    place,
+                });
+            }
         }
         self.used += 1;
         if 2 * self.used > self.index.len() {
             self.lengthen();
         }
         number
+    }
+
+    /// A few entries first, then all that are kept: not as many blocks of memory as there are doublings, of which nobody else has a use.
+    #[cold]
+    fn make_room(&mut self) {
+        let used = self.entries.len();
+        let all = match used {
+            0 => FEW,
+            FEW => KEPT,
+            _ => 2 * used,
+        };
+        self.entries.reserve_exact(all - used);
     }
 
     /// Empties the buffer, whose footprints must have been committed.

@@ -8,9 +8,9 @@
 use super::trail::{Segment, site_in};
 use crate::detector::{Race, Sink};
 use crate::lock::RwLock;
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::hash::BuildHasher;
+use core::hash::{BuildHasher, Hash};
 use event::{Addr, Site};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -24,7 +24,8 @@ const MOST: usize = 1 << 13;
 #[derive(Debug)]
 struct List {
     within: Within,
-    segments: Box<[Segment]>,
+    /// Those of lists for arrays that were touched alike are the same.
+    segments: Arc<[Segment]>,
     /// Everything else.
     other: Site,
 }
@@ -32,7 +33,7 @@ struct List {
 /// What the indices of a list's segments mean: that of an element is `period` less for as many periods as there are before the footprint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Within {
-    /// First byte of the array.
+    /// First byte of the array, less whole periods: arrays that were touched alike have one list, if they are whole periods apart.
     base: u64,
     /// log2 of the bytes in an element, at the time.
     shift: u8,
@@ -74,32 +75,43 @@ impl List {
 
 #[derive(Debug, Default)]
 struct Lists {
-    /// With the hash of each.
-    all: Vec<(List, u64)>,
+    all: Vec<List>,
     /// By hash.
     numbers: HashTable<u32>,
+    /// All segments, by hash.
+    segments: HashTable<Arc<[Segment]>>,
+}
+
+fn hash(of: &impl Hash) -> u64 {
+    FxBuildHasher.hash_one(of)
 }
 
 impl Lists {
     fn number(&self, asked: &Asked<'_>, hash: u64) -> Option<u32> {
-        let is = |&number: &u32| self.all[number as usize].0.asked() == *asked;
+        let is = |&number: &u32| self.all[number as usize].asked() == *asked;
         self.numbers.find(hash, is).copied()
     }
 
     /// The number of a list that has none yet. None if there are too many.
-    fn add(&mut self, asked: &Asked<'_>, hash: u64) -> Option<u32> {
+    fn add(&mut self, asked: &Asked<'_>) -> Option<u32> {
         let number = self.all.len();
         if number >= MOST {
             return None;
         }
-        let list = List {
+        let same = |known: &Arc<[Segment]>| **known == *asked.segments;
+        let place = hash(&asked.segments);
+        let segments = self
+            .segments
+            .entry(place, same, |known| hash(&&**known))
+            .or_insert_with(|| asked.segments.into());
+        self.all.push(List {
             within: asked.within,
-            segments: asked.segments.into(),
+            segments: segments.get().clone(),
             other: asked.other,
-        };
-        self.all.push((list, hash));
-        let hash_of = |&number: &u32| self.all[number as usize].1;
-        self.numbers.insert_unique(hash, number as u32, hash_of);
+        });
+        let hash_of = |&number: &u32| hash(&self.all[number as usize].asked());
+        let numbers = &mut self.numbers;
+        numbers.insert_unique(hash(asked), number as u32, hash_of);
         Some(number as u32)
     }
 }
@@ -121,7 +133,7 @@ impl SiteLists {
     ) -> Option<Site> {
         let period = last - first + 1;
         let within = Within {
-            base,
+            base: base % (period << shift),
             shift,
             period,
             first: first % period,
@@ -138,7 +150,7 @@ impl SiteLists {
             segments: &here,
             other,
         };
-        let hash = FxBuildHasher.hash_one(&asked);
+        let hash = hash(&asked);
         let lists = self.lists.read();
         let known = lists.number(&asked, hash);
         if known.is_none() && lists.all.len() >= MOST {
@@ -148,17 +160,16 @@ impl SiteLists {
         let number = known.or_else(|| {
             let mut lists = self.lists.write();
             let known = lists.number(&asked, hash);
-            known.or_else(|| lists.add(&asked, hash))
+            known.or_else(|| lists.add(&asked))
         });
         number.map(|number| Site(LIST | number))
     }
 
     /// Bytes in use.
     pub(super) fn bytes(&self) -> u64 {
-        let each = |(list, hash): &(List, u64)| {
-            size_of_val(list) + size_of_val(hash) + size_of_val(&*list.segments)
-        };
-        self.lists.read().all.iter().map(each).sum::<usize>() as u64
+        let lists = self.lists.read();
+        let segments = lists.segments.iter().map(|known| size_of_val(&**known));
+        (lists.all.capacity() * size_of::<List>() + segments.sum::<usize>()) as u64
     }
 
     /// The site that touched the byte at `addr`, where its shadow says `site`.
@@ -167,7 +178,7 @@ impl SiteLists {
             return site;
         }
         match self.lists.read().all.get((site.0 & !LIST) as usize) {
-            Some((list, _)) => site_in(&list.segments, list.other, list.within.index(addr)),
+            Some(list) => site_in(&list.segments, list.other, list.within.index(addr)),
             None => site,
         }
     }

@@ -24,7 +24,6 @@
 //! has a `next` that no access finds.
 
 use super::strided::Strided;
-use crate::boxed::boxed_with;
 use alloc::boxed::Box;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -73,7 +72,7 @@ pub(super) struct Target {
 
 /// A stream. What a foreseen access looks at is the first line of 64 bytes.
 #[repr(C, align(128))]
-#[derive(Debug)]
+#[derive(Debug, bytemuck::Zeroable)]
 struct Stream {
     /// 0: none.
     place: u64,
@@ -82,7 +81,7 @@ struct Stream {
     next: AtomicU64,
     step: u64,
     end: u64,
-    /// Accesses that begin at `low` to `cover` are redundant; none if `low > cover`.
+    /// Accesses that begin at `low` to `cover` are redundant; none if `low > cover` or there is no size.
     low: u64,
     cover: AtomicU64,
     /// What `cover` grows by with each access: `step` if the stream goes on where the covered bytes end, else 0.
@@ -96,34 +95,30 @@ struct Stream {
     start: u64,
     /// The last access that came the long way.
     last: u64,
-    target: Target,
-    site: Site,
+    /// Of its site.
+    site: u32,
+    /// Of its target.
+    number: u16,
+    writes: bool,
     /// How often in a row it broke off early.
     broken: u8,
 }
 
 impl Stream {
+    /// No access has no bytes, so nothing is foreseen and nothing covered. Zeroes: a table of which little is used takes little memory.
     fn none() -> Stream {
-        Stream {
-            place: 0,
-            context: 0,
-            next: AtomicU64::new(0),
-            step: 0,
-            end: 0,
-            low: 1,
-            cover: AtomicU64::new(0),
-            grow: 0,
-            disturbed: 0,
-            size: 1,
-            again: AtomicU64::new(0),
-            start: 0,
-            last: 0,
-            target: Target {
-                number: 0,
-                kind: AccessKind::Read,
-            },
-            site: Site(0),
-            broken: 0,
+        bytemuck::Zeroable::zeroed()
+    }
+
+    fn target(&self) -> Target {
+        let kind = if self.writes {
+            AccessKind::Write
+        } else {
+            AccessKind::Read
+        };
+        Target {
+            number: self.number,
+            kind,
         }
     }
 
@@ -215,7 +210,7 @@ pub(super) struct Streams {
 impl Streams {
     pub(super) fn new() -> Self {
         Streams {
-            slots: boxed_with(Stream::none),
+            slots: bytemuck::zeroed_box(),
             used: 0,
             window: 0,
             disturbed: 0,
@@ -288,7 +283,7 @@ impl Streams {
     /// What has to be folded before a place may begin another stream in its slot.
     pub(super) fn in_the_way(&self, slot: usize) -> Option<Target> {
         let stream = &self.slots[slot];
-        (stream.place != 0 && !stream.is_folded()).then_some(stream.target)
+        (stream.place != 0 && !stream.is_folded()).then_some(stream.target())
     }
 
     /// The place made an access that was not foreseen. Nothing of its slot is unfolded.
@@ -303,17 +298,18 @@ impl Streams {
         let broken = if stream.is(key) { stream.broken } else { 0 };
         let step = seen.addr.wrapping_sub(stream.last);
         let same = again
-            && stream.target == seen.target
+            && stream.target() == seen.target
             && stream.size == seen.size
             && seen.addr != stream.last;
         *stream = Stream {
             place: key.place,
             context: key.context,
             last: seen.addr,
-            target: seen.target,
+            number: seen.target.number,
+            writes: seen.target.kind == AccessKind::Write,
             disturbed: self.disturbed,
             size: seen.size,
-            site: seen.site,
+            site: seen.site.0,
             broken,
             ..Stream::none()
         };
@@ -364,7 +360,7 @@ impl Streams {
             rest &= rest - 1;
             // Once: the thread may be at it, if it is the end of the process that folds.
             let next = stream.next();
-            if stream.target != target || stream.start == next {
+            if stream.target() != target || stream.start == next {
                 continue;
             }
             self.foreseen += stream.until(next);
@@ -379,14 +375,14 @@ impl Streams {
             stream.start = next;
             let (first, end) = ((low - base) >> shift, (high + stream.size - base) >> shift);
             if width == stream.size {
-                f(Strided::run(first, end - 1), stream.site);
+                f(Strided::run(first, end - 1), Site(stream.site));
                 continue;
             }
             // Each access of several elements: one piece for each of them.
             let elements = stream.size >> shift;
             for part in 0..elements {
                 let piece = Strided::new(first + part, end - elements + part, width >> shift);
-                f(piece, stream.site);
+                f(piece, Site(stream.site));
             }
         }
     }
@@ -398,8 +394,8 @@ impl Streams {
         while rest != 0 {
             let stream = &self.slots[rest.trailing_zeros() as usize];
             rest &= rest - 1;
-            if !stream.is_folded() && !all.contains(&stream.target) {
-                all.push(stream.target);
+            if !stream.is_folded() && !all.contains(&stream.target()) {
+                all.push(stream.target());
             }
         }
         all

@@ -132,6 +132,10 @@ impl<F: Footprint> Trail<F> {
             }
         }
         if self.segments.len() < MOST {
+            if self.segments.len() == self.segments.capacity() {
+                // Most have one or two, and there is a trail for each array that the thread has touched.
+                self.segments.reserve_exact(self.segments.len().max(1));
+            }
             self.segments.push(Segment { elements, site });
         } else {
             self.blurred = true;
