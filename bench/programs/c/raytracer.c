@@ -1,6 +1,6 @@
 // A ray tracer: 64 spheres, one light, shadows and reflections, an image of SIZE x SIZE pixels. Each thread renders every
 // n-th row into an array of its own and adds its pixels to one checksum, a whole number and so the same for any number of threads.
-// Default 300; large: 1000 (work grows, memory does not).
+// Default 300; large: 3600 (52 MB).
 // Seeded race: the checksum is updated without the lock.
 #include "bench.h"
 
