@@ -22,6 +22,8 @@ usage: cargo xtask COMMAND
   dist runtime     builds the runtime alone again
   bench engine     events per second
   bench native     the C programs: plain, null runtime, fasttrack, ThreadSanitizer
+  bench large      the kernels with arrays of 50 MB: fractions, memory
+  bench growth     how cost grows with threads and sizes; joins the committed run
   figures          docs/figures.md and the README: the committed run beside the papers' tables
   bench [OPTION…]  the programs of bench/programs beside the peers; --quick, --programs A,B, --detectors A,B, --help";
 
@@ -48,6 +50,8 @@ fn main() {
             "footrace-analyze",
         ]),
         ["bench", "native", rest @ ..] => suite::bench(&[suite::NATIVE, rest].concat()),
+        ["bench", "large", rest @ ..] => suite::bench(&[suite::LARGE, rest].concat()),
+        ["bench", "growth", rest @ ..] => suite::bench(&[suite::GROWTH, rest].concat()),
         ["bench", rest @ ..] => suite::bench(rest),
         _ => {
             eprintln!("{USAGE}");

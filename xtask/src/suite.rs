@@ -62,6 +62,39 @@ pub(crate) const NATIVE: &[&str] = &[
     "--no-counters",
 ];
 
+/// `cargo xtask bench large`: the kernels with arrays of 50 MB, for fractions and memory.
+pub(crate) const LARGE: &[&str] = &[
+    "--large",
+    "--programs",
+    "crypt,series,lufact,moldyn,montecarlo,sparse,sor,raytracer,crypt.rs,series.rs,lufact.rs,moldyn.rs,montecarlo.rs,sparse.rs,\
+     sor.rs,raytracer.rs",
+    "--detectors",
+    "fasttrack,slimstate,bigfoot-pages",
+    "--rounds",
+    "1",
+    "--no-valgrind",
+    "--no-scaling",
+    "--limit",
+    "400",
+    "--minutes",
+    "90",
+    "--out",
+    "bench/results/large",
+];
+
+/// `cargo xtask bench growth`: how cost grows, into the committed results.
+pub(crate) const GROWTH: &[&str] = &[
+    "--only-scaling",
+    "--programs",
+    "crypt,sor,moldyn,hashmap,queues,sparse,montecarlo",
+    "--detectors",
+    "fasttrack,slimstate,bigfoot-pages",
+    "--no-valgrind",
+    "--no-counters",
+    "--out",
+    "bench/results",
+];
+
 /// `cargo xtask bench`: `chosen` goes to the harness.
 pub(crate) fn bench(chosen: &[&str]) -> Result<(), String> {
     setup::ensure_tests()?;

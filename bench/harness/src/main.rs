@@ -71,6 +71,9 @@ struct Arguments {
     /// Leave the growth with threads and sizes out.
     #[arg(long)]
     no_scaling: bool,
+    /// Measure that only; the folder for the results keeps all else that it has.
+    #[arg(long)]
+    only_scaling: bool,
     /// Leave check ratios and shadow fractions out.
     #[arg(long)]
     no_counters: bool,
@@ -86,6 +89,9 @@ struct Arguments {
     /// Megabytes of arrays for the programs whose size decides it, instead of their default.
     #[arg(long, conflicts_with = "size")]
     megabytes: Option<u64>,
+    /// The sizes at which the kernels' arrays fill 50 MB or more, where their work allows it.
+    #[arg(long, conflicts_with_all = ["size", "megabytes"])]
+    large: bool,
     /// Seconds after which a run is given up.
     #[arg(long, default_value_t = 40)]
     limit: u64,
@@ -178,7 +184,10 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         ([], false) => DETECTORS.map(str::to_string).to_vec(),
         (chosen, _) => chosen.to_vec(),
     };
-    let columns = Column::all(&detectors, !arguments.quick && !arguments.no_valgrind);
+    let mut columns = Column::all(&detectors, !arguments.quick && !arguments.no_valgrind);
+    // Runs that are about something else than the price of checks and the races found.
+    let special = arguments.large || arguments.only_scaling;
+    columns.retain(|column| !special || *column != Column::Null);
     let rounds = if arguments.quick {
         2
     } else {
@@ -188,6 +197,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         threads: arguments.threads,
         size: arguments.size.clone(),
         megabytes: arguments.megabytes,
+        large: arguments.large,
         rounds,
         limit: Duration::from_secs(arguments.limit),
         valgrind_limit: Duration::from_secs(arguments.valgrind_limit),
@@ -195,6 +205,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             .map_err(|e| format!("--minutes {}: {e}", arguments.minutes))?,
         facts: !arguments.quick && !arguments.no_counters,
         scaling: !arguments.quick && !arguments.no_scaling,
+        seeded: !special,
     };
     let table = Table::new(
         machine::describe(arguments.threads, rounds),
@@ -202,7 +213,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         programs.iter().map(|p| p.name.clone()).collect(),
     );
     let out = repository.join(&arguments.out);
-    let older = match arguments.add {
+    let older = match arguments.add || arguments.only_scaling {
         true => Some(Table::read(&out.join("results.json"))?),
         false => None,
     };
@@ -210,21 +221,28 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let mut session = Session::new(places, settings, programs, table);
     // Results are written after each phase: a run that is interrupted leaves what it has.
     let write = |session: &Session| match &older {
+        Some(older) if arguments.only_scaling => {
+            write_results(&older.with_scaling_of(&session.table), &out)
+        }
         Some(older) => write_results(&session.table.clone().added_to(older, &order), &out),
         None => write_results(&session.table, &out),
     };
     session.build();
-    session.verify();
-    session.rounds();
-    write(&session)?;
-    session.valgrind();
-    write(&session)?;
+    if !arguments.only_scaling {
+        session.verify();
+        session.rounds();
+        write(&session)?;
+        session.valgrind();
+        write(&session)?;
+    }
     if session.settings.scaling {
         session.scaling();
     }
     session.progress.end();
     write(&session)?;
-    print!("{}", report::markdown(&session.table));
+    if !arguments.only_scaling {
+        print!("{}", report::markdown(&session.table));
+    }
     for problem in &session.problems {
         eprintln!("problem: {problem}");
     }

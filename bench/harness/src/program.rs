@@ -165,6 +165,22 @@ impl Program {
         }
     }
 
+    /// A size at which its arrays fill 50 MB or more; of those whose work would take hours then, one that takes a minute. `None` for programs
+    /// that are about other things than arrays.
+    pub(crate) fn large_size(&self) -> Option<&'static str> {
+        Some(match self.short.as_str() {
+            // Three arrays of 100 MB: std's own blocks, some 100 locations, count less.
+            "crypt" => "100000000",
+            "series" => "20000",
+            "lufact" | "sor" => "2600",
+            "moldyn" => "13",
+            "montecarlo" => "10000",
+            "sparse" => "600000",
+            "raytracer" => "3600",
+            _ => return None,
+        })
+    }
+
     /// The size at which its arrays fill so many megabytes; `None` if memory does not grow with the size.
     pub(crate) fn size_of(&self, megabytes: u64) -> Option<String> {
         let bytes = megabytes * 1_000_000;

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) threads: usize,
     pub(crate) size: Option<String>,
     pub(crate) megabytes: Option<u64>,
+    /// The sizes that programs have for large arrays?
+    pub(crate) large: bool,
     pub(crate) rounds: usize,
     pub(crate) limit: Duration,
     pub(crate) valgrind_limit: Duration,
@@ -28,15 +30,27 @@ pub(crate) struct Settings {
     /// Count accesses, checks and shadow locations in runs of their own?
     pub(crate) facts: bool,
     pub(crate) scaling: bool,
+    /// Look for the seeded races?
+    pub(crate) seeded: bool,
 }
 
 impl Settings {
+    /// What detectors count in: with large arrays it is about their shadow, which any build has.
+    fn counted(&self) -> Variant {
+        match self.large {
+            true => Variant::Clean,
+            false => Variant::Counted,
+        }
+    }
+
     /// The size that was chosen for a program.
     pub(crate) fn size(&self, program: &Program) -> Option<String> {
         let filled = self
             .megabytes
             .and_then(|megabytes| program.size_of(megabytes));
-        filled.or_else(|| self.size.clone())
+        let large = program.large_size().filter(|_| self.large);
+        let chosen = large.map(str::to_string).or(filled);
+        chosen.or_else(|| self.size.clone())
     }
 
     fn job(&self, program: &Program, places: &Places) -> Job {
@@ -157,11 +171,11 @@ impl Session {
         for (p, _, column) in self.cells() {
             wanted.insert((p, column.kind(), Variant::Clean));
             let seeded = self.programs.get(p).is_some_and(Program::seeded);
-            if seeded && (column.ours() || column.peer()) {
+            if seeded && self.settings.seeded && (column.ours() || column.peer()) {
                 wanted.insert((p, column.kind(), Variant::Seeded));
             }
             if self.counts(&column) {
-                wanted.insert((p, column.kind(), Variant::Counted));
+                wanted.insert((p, column.kind(), self.settings.counted()));
             }
         }
         // Cargo would find the programs of the last run up to date, and a build would take no time.
@@ -206,7 +220,7 @@ impl Session {
         for (p, c, column) in self.cells() {
             for (look, variant) in [
                 (Look::Seeded, Variant::Seeded),
-                (Look::Facts, Variant::Counted),
+                (Look::Facts, self.settings.counted()),
             ] {
                 let wanted = match look {
                     Look::Seeded => true,

@@ -251,6 +251,17 @@ impl Table {
         Table::parse(&text).map_err(|e| format!("{}: {e}", path.display()))
     }
 
+    /// The same with how cost grows as `newer` has it, for the programs that it has.
+    pub(crate) fn with_scaling_of(&self, newer: &Table) -> Table {
+        let same = |a: &Series, b: &Series| a.program == b.program && a.axis == b.axis;
+        let is_kept = |series: &&Series| !newer.scaling.iter().any(|new| same(new, series));
+        let kept = self.scaling.iter().filter(is_kept);
+        Table {
+            scaling: newer.scaling.iter().chain(kept).cloned().collect(),
+            ..self.clone()
+        }
+    }
+
     /// This run's rows in place of `older`'s, whose other rows stay. Columns are the union, in `older`'s order first.
     pub(crate) fn added_to(self, older: &Table, order: &[String]) -> Table {
         let mut columns = older.columns.clone();
@@ -267,14 +278,7 @@ impl Table {
         let mut programs: Vec<String> = order.to_vec();
         programs.retain(|name| self.programs.contains(name) || older.programs.contains(name));
         let mut table = Table::new(self.machine.clone(), columns, programs);
-        table.scaling = self.scaling.clone();
-        let newer = |series: &Series| {
-            self.scaling
-                .iter()
-                .any(|s| s.program == series.program && s.axis == series.axis)
-        };
-        let kept = older.scaling.iter().filter(|series| !newer(series));
-        table.scaling.extend(kept.cloned());
+        table.scaling = older.with_scaling_of(&self).scaling;
         for (p, program) in table.programs.clone().iter().enumerate() {
             let source = if self.programs.contains(program) {
                 &self
