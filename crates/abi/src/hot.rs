@@ -11,6 +11,7 @@
 //!      atomics[128]                atomic objects that the thread needs no bracket for, 32 bytes each
 //!      ordered[64]                 what others did in the thread's past
 //!      window                      what the thread has written of late, for a detector that foresees, or null
+//!      alone, unchecked            whether there is another thread at all
 //! ```
 //!
 //! The thread itself writes, in the runtime; its inlined checks read. Zero when the thread starts, which
@@ -135,6 +136,10 @@ pub struct Block {
     pub ordered: [AtomicU64; ORDERED],
     /// The entry of `streams` that answers for reads from all places (`engine::slimstate::SlimThread::window`), if `streams` is not null.
     pub window: AtomicPtr<()>,
+    /// Accesses that were not checked because the thread was alone.
+    pub unchecked: AtomicU64,
+    /// 1 if no other thread's accesses can race with this one's (`runtime::alone`).
+    pub alone: AtomicU32,
 }
 
 const _: () = {

@@ -246,7 +246,7 @@ fn ranged(
 /// Checks an access of `bytes` bytes at `address`.
 #[inline]
 pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
-    if bytes != 0 {
+    if bytes != 0 && !tls::own().is_alone() {
         let quick = |thread: &mut Thread, runtime: &Runtime| {
             let words = Comb {
                 first: Addr(address as u64),
@@ -478,7 +478,7 @@ fn quick_words(
 }
 
 fn strided(kind: AccessKind, strided: Strided, pc: usize) {
-    if strided.elem == 0 || strided.count == 0 {
+    if strided.elem == 0 || strided.count == 0 || tls::own().is_alone() {
         return;
     }
     if strided.count == 1 {

@@ -22,6 +22,7 @@
 
 extern crate alloc;
 
+mod alone;
 mod analysis;
 mod atomic;
 mod cancel;

@@ -203,6 +203,16 @@ fn live(from: u32, f: impl Fn(u32, u32) -> bool) -> Option<(u32, u32)> {
     all.find(|&(tid, depth)| f(tid, depth))
 }
 
+/// The blocks of all threads that make events.
+pub fn each_block(f: impl Fn(&tls::Block)) {
+    // With the lock held, no thread of the list can come to its end and take its block along.
+    let registry = REGISTRY.lock();
+    for (_, block) in registry.live.values() {
+        // SAFETY: the thread is live.
+        f(unsafe { &**block });
+    }
+}
+
 /// Hands out the states of all other threads, who stand still (see [`wait_until_outside`]): none can end meanwhile.
 pub fn each_other(me: Tid, mut f: impl FnMut(&mut Thread)) {
     // Not while the lock is held: a report asks for names.

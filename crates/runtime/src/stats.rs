@@ -6,6 +6,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use abi::counts::{COUNTERS, Counter};
 use event::Addr;
@@ -31,10 +32,15 @@ static ENDED: Spin<BTreeMap<(u32, &str), Sum>> = Spin::new(BTreeMap::new());
 /// Blocks with fewer elements are no arrays, as in SlimState.
 const SMALL: u64 = 16;
 
+/// Accesses that were not checked because their thread was [alone](crate::alone).
+static ALONE: AtomicU64 = AtomicU64::new(0);
+
 static COUNTED: Spin<[u64; COUNTERS]> = Spin::new([0; COUNTERS]);
 
 /// The calling thread ends.
 pub fn add(state: &State) {
+    let unchecked = tls::own().unchecked.swap(0, Ordering::Relaxed);
+    ALONE.fetch_add(unchecked, Ordering::Relaxed);
     for (sum, count) in COUNTED.lock().iter_mut().zip(tls::counts()) {
         *sum = sum.wrapping_add(count);
     }
@@ -54,6 +60,8 @@ pub fn add(state: &State) {
 pub fn forked() {
     COUNTS.lock().clear();
     ENDED.lock().clear();
+    ALONE.store(0, Ordering::Relaxed);
+    tls::own().unchecked.store(0, Ordering::Relaxed);
     // What this thread counted before the fork is the parent's, and is counted again when the thread ends: take it off.
     *COUNTED.lock() = tls::counts().map(u64::wrapping_neg);
 }
@@ -123,6 +131,8 @@ pub fn finish(analysis: &Analysis) {
     for (rule, count) in COUNTS.lock().iter() {
         stats.counts.push((rule.to_string(), *count));
     }
+    let unchecked = ALONE.load(Ordering::Relaxed);
+    stats.counts.push(("Alone".to_string(), unchecked));
     let mut bytes = |what, bytes| {
         let what = alloc::format!("bytes of {what}");
         stats.counts.push((what, bytes));

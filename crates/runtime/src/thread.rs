@@ -16,7 +16,7 @@ use crate::signal::Queue;
 use crate::signal_stack::SignalStack;
 use crate::site::{self, HeldLock, LockSetId, SiteCache, SiteKey, StackId};
 use crate::table::MIX;
-use crate::{records, registry, tls};
+use crate::{alone, records, registry, tls};
 
 /// The one runtime of the process.
 #[derive(Debug)]
@@ -368,6 +368,7 @@ fn attach(own: &'static tls::Block, runtime: &'static Runtime) -> Option<*mut Th
     let tid = registry::announce(None, Site(0));
     let thread = Box::into_raw(Thread::new(tid, runtime.analysis.root(tid)));
     own.set_thread(thread);
+    alone::attached(own, runtime);
     registry::started(thread);
     Some(thread)
 }

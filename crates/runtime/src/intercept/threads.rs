@@ -12,7 +12,7 @@ use super::writes;
 use crate::real::interceptors;
 use crate::signal_stack::{self, ROOM};
 use crate::thread::{self, Thread};
-use crate::{recording, registry, start, sys, tls};
+use crate::{alone, recording, registry, start, sys, tls};
 
 unsafe extern "C" {
     fn pthread_self() -> usize;
@@ -193,6 +193,7 @@ fn creates(
 ) -> c_int {
     // libc stores the handle before the new thread runs.
     writes(handle, size_of::<usize>(), pc);
+    alone::creates(tls::own());
     let Some(conceived) = conceive(routine, argument, detached, pc) else {
         return create(routine, argument);
     };
@@ -206,7 +207,10 @@ fn creates(
     } else {
         // SAFETY: nobody will run it.
         let birth = unsafe { Box::from_raw(conceived) };
-        thread::with(|_, _| drop(birth));
+        thread::with(|_, runtime| {
+            drop(birth);
+            alone::joined(tls::own(), runtime);
+        });
     }
     result
 }
@@ -222,12 +226,23 @@ fn joins(handle: usize, wait: impl FnOnce() -> c_int) -> c_int {
         thread::with(|thread, runtime| {
             if let Some(mut child) = registry::joined(handle, tid) {
                 runtime.analysis.join(&mut thread.state, &mut child.state);
+                alone::joined(tls::own(), runtime);
             }
         });
     }
     result
 }
 
+/// libc may create a thread for that event.
+fn notifies(event: *const libc::sigevent) {
+    // SAFETY: the program's event, or null.
+    let event = unsafe { event.as_ref() };
+    if event.is_some_and(|event| event.sigev_notify == libc::SIGEV_THREAD) {
+        alone::creates(tls::own());
+    }
+}
+
+type Event = *mut libc::sigevent;
 type Time = *const libc::timespec;
 type Attributes = *const libc::pthread_attr_t;
 
@@ -313,6 +328,56 @@ interceptors! {
             thread::with(|thread, _| set_name(Some(thread.tid), a as *const c_char));
         }
         real(option, a, b, c, d)
+    }
+
+    // Threads that libc creates for itself, and those that nobody knows of.
+    fn timer_create(clock: c_int, event: Event, timer: *mut c_void) -> c_int = |real, pc| {
+        notifies(event);
+        real(clock, event, timer)
+    }
+    fn mq_notify(queue: c_int, event: Event) -> c_int = |real, pc| {
+        notifies(event);
+        real(queue, event)
+    }
+    fn aio_read(control: *mut c_void) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(control)
+    }
+    fn aio_read64(control: *mut c_void) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(control)
+    }
+    fn aio_write(control: *mut c_void) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(control)
+    }
+    fn aio_write64(control: *mut c_void) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(control)
+    }
+    fn aio_fsync(operation: c_int, control: *mut c_void) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(operation, control)
+    }
+    fn aio_fsync64(operation: c_int, control: *mut c_void) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(operation, control)
+    }
+    fn lio_listio(mode: c_int, list: *mut c_void, count: c_int, event: Event) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(mode, list, count, event)
+    }
+    fn lio_listio64(mode: c_int, list: *mut c_void, count: c_int, event: Event) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(mode, list, count, event)
+    }
+    fn getaddrinfo_a(mode: c_int, list: *mut c_void, count: c_int, event: Event) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(mode, list, count, event)
+    }
+    fn clone(routine: usize, stack: *mut c_void, flags: c_int, argument: *mut c_void, parent: usize, tls: usize, child: usize) -> c_int = |real, pc| {
+        alone::creates(crate::tls::own());
+        real(routine, stack, flags, argument, parent, tls, child)
     }
 
     fn thrd_create(handle: *mut usize, routine: usize, argument: *mut c_void) -> c_int = |real, pc| {
@@ -410,6 +475,7 @@ extern "C" fn in_child() {
         registry::bury_others(thread.tid, |other| {
             runtime.analysis.bury(&mut thread.state, &mut other.state);
         });
+        alone::forked(tls::own(), runtime);
         crate::records::forked();
         crate::stats::forked();
     });
