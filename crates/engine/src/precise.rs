@@ -518,6 +518,26 @@ impl<R: Rule> Shadow<R> {
         reread
     }
 
+    /// Is an access to `size` bytes redundant, in a page with runs of which the thread has accessed a row with them?
+    #[inline]
+    pub fn is_in_row(
+        &self,
+        thread: &mut PreciseThread,
+        kind: AccessKind,
+        addr: Addr,
+        size: u32,
+    ) -> bool {
+        let epoch = thread.clock.epoch();
+        let in_row = addr.0 % 8 + u64::from(size) <= 8
+            && self
+                .memory
+                .is_in_row(&mut thread.repeats, addr, epoch, kind);
+        if in_row {
+            thread.counts.add(RuleName::RunSameEpoch);
+        }
+        in_row
+    }
+
     /// A plain access to `size` bytes.
     #[inline(always)]
     pub fn access(
@@ -537,6 +557,7 @@ impl<R: Rule> Shadow<R> {
             }
             None if access.kind == AccessKind::Read
                 && self.is_reread(thread, access.addr, access.size) => {}
+            None if self.is_in_row(thread, access.kind, access.addr, access.size) => {}
             None => self.access_bytes(order, thread, access, races),
         }
     }

@@ -58,6 +58,7 @@ fn quick_word(
     let location = match own.location(address) {
         Some(location) => location,
         None if kind == AccessKind::Read && shadow.is_reread(precise, addr, size) => return true,
+        None if shadow.is_in_row(precise, kind, addr, size) => return true,
         None => match find(own, runtime, address) {
             Some(location) => location,
             None => return false,

@@ -119,7 +119,9 @@ impl<R: Rule> Shadow<R> {
         let (clock, likes) = (&mut thread.clock, &mut thread.likes[kind as usize]);
         let slots = order.slots();
         let mut repeated = 0;
-        let pages = self.memory.again(words, |single, lane| {
+        // Words of a row in one piece may be accessed besides.
+        let hint = (kind == AccessKind::Write && words.period == 1).then_some(epoch);
+        let pages = self.memory.again(words, hint, |single, lane| {
             if lane[0].gives(epoch, asked) || lane[1].gives(epoch, asked) {
                 repeated += 1;
                 return true;

@@ -40,6 +40,7 @@ fn way(epoch: Epoch) -> usize {
 
 impl Hints {
     /// The thread that is in `epoch` has accessed these words in it, and that is recorded. The caller has the page locked.
+    #[inline(never)]
     pub(super) fn set(&self, epoch: Epoch, kind: AccessKind, sweep: Sweep) {
         if sweep.mask != 0xFF {
             return;

@@ -171,6 +171,7 @@ impl Memory {
     pub(crate) fn again(
         &self,
         words: Comb,
+        hint: Option<Epoch>,
         mut f: impl FnMut(bool, &mut [Cell; 2]) -> bool,
     ) -> Option<u64> {
         let (mut rest, mut pages) = (words, 0);
@@ -182,7 +183,7 @@ impl Memory {
             let single = sweep.first == sweep.last;
             if !self
                 .runs
-                .again(index, number.0, sweep, |lane| f(single, lane))
+                .again(index, number.0, sweep, hint, |lane| f(single, lane))
             {
                 return None;
             }
@@ -248,6 +249,24 @@ impl Memory {
     #[inline]
     pub(crate) fn has_word(&self, repeats: &mut Repeats, addr: Addr, epoch: Epoch) -> bool {
         repeats.has_word(&self.renewals, addr, epoch)
+    }
+
+    /// Is the word of `addr` in a page with runs, and among those that the thread accessed last of it, in this epoch? Now and then the answer is no.
+    #[inline]
+    pub(crate) fn is_in_row(
+        &self,
+        repeats: &mut Repeats,
+        addr: Addr,
+        epoch: Epoch,
+        kind: AccessKind,
+    ) -> bool {
+        let number = number(addr);
+        let index = self.whole.page(number);
+        let index = index.and_then(|table| table[word_of(number)].as_runs());
+        let word = word_of(addr) as u16;
+        index.is_some_and(|index| {
+            self.runs.has_word(index, epoch, kind, word) && repeats.is_answered()
+        })
     }
 
     /// All of these bytes have been made fresh: whoever remembers a read of them must not.

@@ -23,6 +23,8 @@ const KEPT: usize = 32;
 const WALKS: usize = 16;
 /// So many reads are answered before the page is told.
 const UNTOLD: u16 = 64;
+/// Of so many words of rows one is not answered for.
+const IN_ROWS: u16 = 32;
 /// Words of the shortest range that is worth it: most of those that are shorter never come again, and the shadow answers in a few steps.
 pub(super) const SHORTEST: u64 = 16;
 
@@ -222,6 +224,8 @@ struct Walk {
 pub(crate) struct Repeats {
     kept: Box<[Kept; KEPT]>,
     walks: [Walk; WALKS],
+    /// Words that were answered for because they are in a row, and that no page knows of.
+    in_rows: u16,
 }
 
 impl Default for Repeats {
@@ -229,6 +233,7 @@ impl Default for Repeats {
         Repeats {
             kept: boxed_with(Kept::default),
             walks: [Walk::default(); WALKS],
+            in_rows: 0,
         }
     }
 }
@@ -277,6 +282,13 @@ impl Repeats {
         }
         walk.answered += 1;
         true
+    }
+
+    /// Another word of a row is about to be answered for. Now and then it is not, so that the page learns that it is asked for.
+    #[inline]
+    pub(super) fn is_answered(&mut self) -> bool {
+        self.in_rows = (self.in_rows + 1) % IN_ROWS;
+        self.in_rows != 0
     }
 
     /// The thread has accessed all of the word of `addr`, and that is recorded in `epoch`; `watch` is from before. How many reads of the page

@@ -180,16 +180,33 @@ impl Known {
 
     #[inline(always)]
     fn find(&self, sweep: Sweep) -> Option<usize> {
+        Some(usize::from(self.places[self.position(sweep)?]))
+    }
+
+    #[inline(always)]
+    fn position(&self, sweep: Sweep) -> Option<usize> {
         let key = Known::key(sweep);
-        let at = self.sweeps.iter().position(|&known| known == key)?;
-        Some(usize::from(self.places[at]))
+        self.sweeps.iter().position(|&known| known == key)
     }
 
     fn note(&mut self, sweep: Sweep, place: usize) {
         let at = usize::from(self.next) % KNOWN;
         self.next = at as u16 + 1;
+        self.set(at, sweep, place);
+    }
+
+    #[inline(always)]
+    fn set(&mut self, at: usize, sweep: Sweep, place: usize) {
         self.sweeps[at] = Known::key(sweep);
         self.places[at] = place as u16;
+    }
+
+    /// There is one more lane behind `place`.
+    #[inline(always)]
+    fn inserted(&mut self, place: usize) {
+        for known in &mut self.places {
+            *known += u16::from(usize::from(*known) > place);
+        }
     }
 }
 
@@ -324,17 +341,45 @@ impl RunList {
         &mut self.lanes[place]
     }
 
-    /// The lane that has the words of `sweep`, and no others, if that is [known](RunList::note).
-    #[inline(always)]
-    pub(super) fn known(&mut self, sweep: Sweep) -> Option<&mut Lane> {
-        let place = self.known_place(sweep)?;
-        Some(self.at_mut(place))
-    }
-
-    /// Its place.
+    /// The place of the lane that has the words of `sweep`, and no others, if that is [known](RunList::note).
     #[inline(always)]
     pub(super) fn known_place(&self, sweep: Sweep) -> Option<usize> {
         self.known.find(sweep)
+    }
+
+    /// The same for a lane that has one word more, the one before: a row of a triangle. It is cut, if that is easy.
+    #[inline(never)]
+    pub(super) fn shorten_known(&mut self, sweep: Sweep) -> Option<usize> {
+        if sweep.period != 1 {
+            return None;
+        }
+        let longer = Sweep {
+            first: sweep.first.checked_sub(1)?,
+            ..sweep
+        };
+        let at = self.known.position(longer)?;
+        let place = usize::from(self.known.places[at]);
+        let lane = self.lanes[place];
+        let before = place.checked_sub(1).map(|before| self.lanes[before]);
+        // One that may be copied; and the word that is left over need not be joined with the one before it.
+        if !lane[0].is_inline() || before == Some(lane) {
+            return None;
+        }
+        let word = sweep.first;
+        let mut known = core::mem::take(&mut self.known);
+        let was_spread = self.is_spread();
+        self.insert(place, word, lane);
+        if was_spread {
+            known.set(at, sweep, usize::from(word));
+        } else if self.is_spread() {
+            known = Known::default();
+            known.note(sweep, usize::from(word));
+        } else {
+            known.inserted(place);
+            known.set(at, sweep, place + 1);
+        }
+        self.known = known;
+        self.known_place(sweep)
     }
 
     /// Remembers the words of `sweep`, if they are those of a lane of `run`.
@@ -388,6 +433,11 @@ impl RunList {
     /// A run with one lane ends before `word`, where another one with that lane begins.
     pub(super) fn cut(&mut self, run: Run, word: u16, lane: Lane) {
         self.known = Known::default();
+        self.insert(run.first, word, lane);
+    }
+
+    /// The same for the run whose one lane is at `place`, with what is known left as it was.
+    fn insert(&mut self, place: usize, word: u16, lane: Lane) {
         self.starts.set(word);
         self.marks.set(word);
         self.runs += 1;
@@ -396,7 +446,7 @@ impl RunList {
             self.lanes[usize::from(word)] = lane;
             return;
         }
-        put(&mut self.lanes, run.first + 1..run.first + 1, &[lane]);
+        put(&mut self.lanes, place + 1..place + 1, &[lane]);
         self.recount(word, word);
         if self.lanes.len() > FEW {
             self.spread();

@@ -236,6 +236,18 @@ impl RunPages {
         entry.is_of(page).then_some(Locked { page: entry, hints })
     }
 
+    /// Is an access to that word of the page of entry `index` known to be redundant?
+    #[inline]
+    pub(super) fn has_word(&self, index: u32, epoch: Epoch, kind: AccessKind, word: u16) -> bool {
+        let sweep = Sweep {
+            first: word,
+            last: word,
+            period: 1,
+            mask: 0xFF,
+        };
+        self.entries.get(index).hints.answer(epoch, kind, sweep)
+    }
+
     /// Is an access to these words of the page of entry `index` known to be redundant? Always no for single words: who asks for
     /// these had better split the page, and is to be counted.
     #[inline]
@@ -255,26 +267,34 @@ impl RunPages {
     }
 
     /// An access to the words of `sweep`, which are many or part of a row, if the page knows that they are a lane and nobody else is at it: what that becomes is up to
-    /// `f`. Returns false if it is not as simple as that, or if `f` does, which has done nothing then.
+    /// `f`. Returns false if it is not as simple as that, or if `f` does, which has done nothing then. A write in the epoch of `hint` is hinted at: others to words of it
+    /// may follow.
     #[inline(always)]
     pub(super) fn again(
         &self,
         index: u32,
         page: u64,
         sweep: Sweep,
+        hint: Option<Epoch>,
         f: impl FnOnce(&mut Lane) -> bool,
     ) -> bool {
-        let Some(mut entry) = self.entries.get(index).page.try_lock() else {
+        let Entry { hints, page: entry } = self.entries.get(index);
+        let Some(mut entry) = entry.try_lock() else {
             return false;
         };
         if !entry.is_of(page) {
             return false;
         }
-        let Some(lane) = entry.runs.known(sweep) else {
-            return false;
+        let list = entry.runs.list();
+        let known = match list.known_place(sweep) {
+            None if list.lanes() < price::LANES => list.shorten_known(sweep),
+            known => known,
         };
-        if !f(lane) {
+        if !known.is_some_and(|place| f(list.at_mut(place))) {
             return false;
+        }
+        if let Some(epoch) = hint {
+            hints.set(epoch, AccessKind::Write, sweep);
         }
         if entry.credit < price::MOST {
             let saved = 2 * sweep.count() as i32 - price::VISIT - price::LANE;

@@ -144,8 +144,8 @@ impl Runs {
         }
         // The first run that is not what it was, where the last of them ends, and whether they may be like their neighbours.
         let mut changed: Option<(Run, u16, bool)> = None;
-        // Was a run accessed as it is?
-        let mut whole = false;
+        // Was a run accessed as it is, or but for its first word, as in a triangle?
+        let mut known = false;
         loop {
             if let Some(lanes) = self.is_done(run, sweep, |lane| done(what, lane)) {
                 swept.lanes += lanes;
@@ -154,7 +154,8 @@ impl Runs {
                 let cells = |lane: &mut Lane, extent: Extent| f(what, lane, extent);
                 run = self.touch(depot, run, sweep, &mut swept, cells);
                 // One that is accessed again as it is, its neighbours are accessed without.
-                whole = run == old;
+                let whole = run == old;
+                known = whole || run.start == old.start + 1 && run.end == old.end;
                 let again = whole && run.len() >= LONG;
                 changed = Some(match changed {
                     None if again => (run, old.end, false),
@@ -171,7 +172,7 @@ impl Runs {
             if alike {
                 self.join(depot, (from, to), (sweep.first, sweep.last));
             }
-            if whole {
+            if known {
                 // It may be again.
                 self.list.note(self.list.find(sweep.first), sweep);
             }
@@ -181,11 +182,10 @@ impl Runs {
         swept
     }
 
-    /// The lane that has the words of `sweep`, and no others, if it is remembered as one that was swept before: to be touched as
-    /// [`Runs::sweep`] does.
+    /// Its list, for who accesses a lane that [is known](RunList::known_place) as [`Runs::sweep`] does.
     #[inline(always)]
-    pub(super) fn known(&mut self, sweep: Sweep) -> Option<&mut Lane> {
-        self.list.known(sweep)
+    pub(super) fn list(&mut self) -> &mut RunList {
+        &mut self.list
     }
 
     /// The part of a sweep that is in one run. Returns the last of the runs that this one has become.
@@ -641,7 +641,7 @@ mod tests {
             let epoch = Epoch::new(Slot(1), Time(time));
             Cell::new(epoch, AccessKind::Read, 0xFF, 0)
         };
-        let (mut widest, mut known) = (0, 0);
+        let (mut widest, mut known, mut shortened) = (0, 0, 0);
         for seed in 0..200 {
             let mut random = Random::new(seed, 0);
             let mut words = [[Cell::EMPTY; 2]; PAGE_WORDS];
@@ -690,6 +690,17 @@ mod tests {
                     assert!(seen.contains(&word) || is_done(words[word]));
                 }
                 check(&runs, &words);
+                // A row that is known, without its first word.
+                let shorter = Sweep {
+                    first: sweep.first + 1,
+                    ..sweep
+                };
+                if sweep.first < sweep.last && runs.list.shorten_known(shorter).is_some() {
+                    shortened += 1;
+                    check(&runs, &words);
+                    assert!(is_known(&runs, shorter));
+                    sweeps.push(shorter);
+                }
                 known += sweeps.iter().filter(|&&s| is_known(&runs, s)).count();
                 most = most.max(usize::from(runs.list.runs()));
                 many = many.max(runs.lanes());
@@ -708,6 +719,7 @@ mod tests {
         // Some have more lanes than stand side by side.
         assert!(widest > 100, "{widest}");
         assert!(known > 1000, "{known}");
+        assert!(shortened > 100, "{shortened}");
     }
 
     /// Who goes through a page word by word, up or down, leaves it as one who goes through it at once does, whatever pattern it has.
