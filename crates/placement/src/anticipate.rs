@@ -51,14 +51,22 @@ impl Anticipated {
             for (index, i) in block.instrs.iter().enumerate().rev() {
                 transfer(a, i, Point { block: b, index }, &mut state);
             }
-            if let Some(l) = a.cfg.loop_of_header[b.index()]
-                && judge
-            {
+            if let Some(l) = a.cfg.loop_of_header[b.index()] {
                 let solver = a.solver(b);
-                let before = assumed[l].len();
-                assumed[l].retain(|f| cover(&solver, state.iter(), f, f.kind).is_some());
-                dropped |= assumed[l].len() < before;
-                state.clone_from(&assumed[l]);
+                if judge {
+                    let before = assumed[l].len();
+                    assumed[l].retain(|f| cover(&solver, state.iter(), f, f.kind).is_some());
+                    dropped |= assumed[l].len() < before;
+                    state.clone_from(&assumed[l]);
+                } else {
+                    // In its words, if it will be right: `a[i..n]` is said of an outer loop more easily than `a[i]` and `a[i + 1..n]` are.
+                    let found = std::mem::replace(&mut state, assumed[l].clone());
+                    for f in found {
+                        if cover(&solver, state.iter(), &f, f.kind).is_none() {
+                            insert(&mut state, f);
+                        }
+                    }
+                }
             }
             self.start[b.index()] = state;
         }

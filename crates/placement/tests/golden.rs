@@ -88,6 +88,11 @@ fn aliases() {
 }
 
 #[test]
+fn rows() {
+    with_contexts("rows");
+}
+
+#[test]
 fn loops() {
     golden("loops", "bigfoot", Options::default());
 }
