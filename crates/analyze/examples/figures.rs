@@ -19,6 +19,7 @@ on the size: moldyn, series, lufact, sor, sparse.
 
 Where the shapes differ from the programs: sparse's row numbers are read in order when the entries are sorted, which keeps one of its
 eight arrays COARSE (the paper has all of them FINE); lufact is 100 columns long instead of 2000.
+*Locations* are those that exist: single elements of 4 bytes share that of their word (sparse has four arrays of such, the paper one location for each element).
 *Checks for each access*: locations looked at by SlimState, where FastTrack has 1.
 ";
 
