@@ -1,4 +1,4 @@
-//! A few accesses to eight bytes, in one line of the cache: what a word needs that is accessed field by field, in many epochs.
+//! A few accesses to eight bytes, in one line of the cache: what a word needs that several threads read at a time, in many epochs, or that is atomic.
 //!
 //! ```text
 //! struct Block                    64 bytes
@@ -7,11 +7,9 @@
 //!              of a block that nobody has: a link
 //! ```
 //!
-//! Eight is what a word of four fields needs that are written in some epochs and read in others.
-//!
-//! Such states have little in common with those of other words, so a location owns its block and changes it in place. Words that several
-//! threads read at the same time are alike, and share a state as long as that pays; see `Memo`. What is more than a block holds is
-//! an `Extended`.
+//! Words that several threads read at the same time are mostly alike, and share a state as long as that pays; see `Memo`. Where it does not, a location owns its block and changes it in
+//! place. What is more than a block holds is an `Extended`; what has no two readers at a time, however many fields, is in [`Fields`](super::fields::Fields), which have the
+//! same room.
 //!
 //! **Who may touch what.** Only who has the location locked that has the block. So all of it may be relaxed: the location's lock, or that of the
 //! list of free blocks, orders what two threads do to it.
@@ -20,6 +18,7 @@ use alloc::vec::Vec;
 
 use super::cell::Cell;
 use super::location::{Conflict, conflict, merge, step, step_if};
+use super::pool::Pooled;
 use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::{Slot, Slots, ThreadClock};
@@ -37,11 +36,17 @@ pub(super) const TURN: u32 = 8;
 #[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
 #[repr(C, align(64))]
 pub(super) struct Block {
-    cells: [AtomicU64; ROOM],
+    pub(super) cells: [AtomicU64; ROOM],
 }
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Block>() == 64);
+
+impl Pooled for Block {
+    fn first(&self) -> &AtomicU64 {
+        &self.cells[0]
+    }
+}
 
 /// What an access left of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,17 +68,6 @@ impl Block {
     #[inline]
     pub(super) fn set(&self, at: usize, cell: Cell) {
         self.cells[at].store(cell.0, Ordering::Relaxed);
-    }
-
-    /// While nobody has the block: which one is next in the list of these, and the life that this one will have.
-    pub(super) fn link(&self) -> (u32, u32) {
-        let link = self.get(0).0;
-        (link as u32, (link >> 32) as u32)
-    }
-
-    /// Nobody has the block any more.
-    pub(super) fn set_link(&self, next: u32, life: u32) {
-        self.set(0, Cell(u64::from(life) << 32 | u64::from(next)));
     }
 
     /// The plain accesses.

@@ -6,7 +6,8 @@
 //! │ site number   │write│ bytes    │ slot       │ time       │   an access
 //! ├───────────────┴─────┴──────────┴────────────┼────────────┤
 //! │ 0                                           │ 0          │   EMPTY
-//! │ 0                             …  0001       │ 0          │   LOCKED   (first cell only)
+//! │ 0                             … 1000        │ 0          │   LOCKED   (first cell only)
+//! │ index, in blocks or doubles (63..35), life (34..23), 001 │ FIELDS   (first cell only)
 //! │ index in the `Depot` (63..35), life (34..23), 010 │ 0    │   OWNED    (first cell only)
 //! │ index in the `Depot` (63..35), 0            , 011 │ 0    │   SHARED   (first cell only)
 //! │ index of a `Block`   (63..35), life (34..23), 110 │ 0    │   BLOCK    (first cell only)
@@ -16,7 +17,7 @@
 //! └─────────────────────────────────────────────┴────────────┘
 //! ```
 //!
-//! Times of accesses are never 0, which tells the last eight apart from accesses.
+//! Times of accesses are never 0, which tells the last nine apart from accesses.
 
 use event::AccessKind;
 
@@ -135,6 +136,15 @@ impl Owned {
     }
 }
 
+/// Where fields are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Room {
+    /// Of two bytes.
+    Block(Owned),
+    /// Of one.
+    Double(Owned),
+}
+
 /// An access as the shadow remembers it, or one of the special values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cell(pub(super) u64);
@@ -163,15 +173,16 @@ impl Cell {
     pub const ACCESS: u64 = TIME;
 
     pub(super) const EMPTY: Cell = Cell(0);
-    pub(super) const LOCKED: Cell = Cell(1 << SLOT_SHIFT);
+    pub(super) const LOCKED: Cell = Cell(1 << Cell::LIFE_SHIFT);
     pub(super) const SPLIT: Cell = Cell(4 << SLOT_SHIFT);
+    const FIELDS: u64 = 1 << SLOT_SHIFT;
     const OWNED: u64 = 2 << SLOT_SHIFT;
     const SHARED: u64 = 3 << SLOT_SHIFT;
     const RUNS: u64 = 5 << SLOT_SHIFT;
     const BLOCK: u64 = 6 << SLOT_SHIFT;
     const MIXED: u64 = 7 << SLOT_SHIFT;
     const TAG: u64 = (1 << 32) - 1;
-    /// Of OWNED, SHARED, BLOCK and MIXED.
+    /// Of FIELDS, OWNED, SHARED, BLOCK and MIXED.
     const LIFE_SHIFT: u32 = 23;
     const OUTSIDE_TAG: u64 = (1 << Self::LIFE_SHIFT) - 1;
     /// Where the index of a state outside begins.
@@ -200,6 +211,16 @@ impl Cell {
         Cell(Self::MIXED | of.bits())
     }
 
+    /// Fields of two bytes, or of one.
+    pub(super) const fn fields(of: Room) -> Cell {
+        let (of, double) = match of {
+            Room::Block(of) => (of, 0),
+            Room::Double(of) => (of, 1),
+        };
+        let index = of.index << 1 | double;
+        Cell(Self::FIELDS | Owned { index, ..of }.bits())
+    }
+
     pub(super) const fn shared(index: u32) -> Cell {
         debug_assert!(index <= MAX_INDEX);
         Cell(Self::SHARED | (index as u64) << Self::INDEX_SHIFT)
@@ -222,6 +243,23 @@ impl Cell {
     #[inline(always)]
     pub(super) const fn as_mixed(self) -> Option<Owned> {
         self.named_as(Self::MIXED)
+    }
+
+    #[inline(always)]
+    pub(super) const fn as_fields(self) -> Option<Room> {
+        match self.named_as(Self::FIELDS) {
+            Some(Owned { index, life }) => {
+                let double = index & 1 != 0;
+                let index = index >> 1;
+                let of = Owned { index, life };
+                Some(if double {
+                    Room::Double(of)
+                } else {
+                    Room::Block(of)
+                })
+            }
+            None => None,
+        }
     }
 
     #[inline(always)]
@@ -424,6 +462,9 @@ impl core::fmt::Debug for Cell {
         }
         if let Some(Owned { index, .. }) = self.as_mixed() {
             return write!(f, "MIXED({index})");
+        }
+        if let Some(room) = self.as_fields() {
+            return write!(f, "FIELDS({room:?})");
         }
         let kind = if self.is_write() { 'W' } else { 'R' };
         write!(

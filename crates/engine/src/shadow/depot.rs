@@ -4,13 +4,12 @@
 //! is immutable, stored once, and *shared* by all locations that are in it (the idea of SlimFast, Peng et al., IPDPS 2018); a
 //! large table read by everybody costs 16 bytes a word and one state. A state with atomic accesses changes with each of
 //! them and is *owned* by its location; so is one that changes with nearly every access because its readers go from epoch to epoch, see `Memo`. Most
-//! that are owned are [blocks](Block), in a table of their own.
+//! that are owned are [blocks](Block) or [fields](super::fields::Fields), in [pools](Pool) of their own.
 //!
 //! A shared state is counted: one for each location that holds its index and for each thread that remembers it. Its index is
 //! not used again before the count is zero, so whoever holds a count may compare indices instead of states.
 //!
-//! An owned state or block is named by its index and its *life*, which tells it from all others that had the index before. An index
-//! whose lives are used up is not used again: some bytes are lost for each few thousand states.
+//! An owned state is named by its index and its *life*, as what a pool has.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -23,6 +22,8 @@ use rustc_hash::FxBuildHasher;
 use super::block::Block;
 use super::cell::{Cell, MAX_INDEX, MAX_LIFE, Owned};
 use super::extended::Extended;
+use super::fields::Double;
+use super::pool::Pool;
 use crate::grow::Grow;
 use crate::lock::{AtomicU32, Lock, Ordering};
 
@@ -57,31 +58,11 @@ pub struct Depot {
     worn: core::sync::atomic::AtomicU32,
     /// The shared states by what they say.
     interned: Box<[Lock<Interned>]>,
-    blocks: Blocks,
+    /// For [`Block`]s, and for fields of two bytes.
+    pub(super) blocks: Pool<Block>,
+    /// For fields of one byte.
+    pub(super) doubles: Pool<Double>,
 }
-
-/// The blocks, and those of them that nobody has.
-#[derive(Debug, Default)]
-struct Blocks {
-    all: Grow<Block>,
-    free: Lock<Free>,
-}
-
-#[derive(Debug, Default)]
-struct Free {
-    /// The first of them, which has the link to the next; unless there is none.
-    first: u32,
-    count: u32,
-    /// The first block that nobody ever had.
-    next: u32,
-    /// How many are used up.
-    worn: u32,
-}
-
-#[cfg(loom)]
-use crate::grow::defaults as blank;
-#[cfg(not(loom))]
-use bytemuck::zeroed_vec as blank;
 
 impl Default for Depot {
     fn default() -> Depot {
@@ -102,23 +83,23 @@ impl Depot {
             next: AtomicU32::new(0),
             worn: 0.into(),
             interned: (0..SHARDS).map(|_| Lock::default()).collect(),
-            blocks: Blocks::default(),
+            blocks: Pool::default(),
+            doubles: Pool::default(),
         }
     }
 
     /// How many states there are.
     pub fn len(&self) -> usize {
         let unused = self.free.lock().len() + self.worn.load(Ordering::Relaxed) as usize;
-        let blocks = self.blocks.free.lock();
-        let blocks = (blocks.next - blocks.count - blocks.worn) as usize;
-        self.next.load(Ordering::Relaxed) as usize - unused + blocks
+        let owned = self.blocks.len() + self.doubles.len();
+        self.next.load(Ordering::Relaxed) as usize - unused + owned
     }
 
     /// How many bytes the states took, at most; of those that are not blocks it is the least.
     pub(crate) fn bytes(&self) -> u64 {
         let entry = size_of::<Entry>() + 2 * size_of::<Cell>() + size_of::<Arc<[Cell]>>();
-        let blocks = self.blocks.free.lock().next as usize * size_of::<Block>();
-        (self.next.load(Ordering::Relaxed) as usize * entry + blocks) as u64
+        let owned = self.blocks.bytes() + self.doubles.bytes();
+        (self.next.load(Ordering::Relaxed) as usize * entry + owned) as u64
     }
 
     /// Does every location speak for itself?
@@ -247,49 +228,6 @@ impl Depot {
         match state {
             State::Owned(extended) => *extended,
             State::Free | State::Shared(_) => unreachable!("a location keeps what it owns"),
-        }
-    }
-
-    /// The block with this index.
-    #[inline]
-    pub(super) fn block(&self, index: u32) -> &Block {
-        self.blocks.all.get_in(index, blank)
-    }
-
-    /// Some blocks that nobody has.
-    pub(super) fn take_blocks(&self, count: usize, into: &mut Vec<Owned>) {
-        let mut free = self.blocks.free.lock();
-        for _ in 0..count {
-            let block = if free.count == 0 {
-                free.next += 1;
-                Owned {
-                    index: free.next - 1,
-                    life: 0,
-                }
-            } else {
-                let index = free.first;
-                let (next, life) = self.block(index).link();
-                (free.first, free.count) = (next, free.count - 1);
-                Owned { index, life }
-            };
-            assert!(
-                block.index <= MAX_INDEX,
-                "footrace: 2^29 words with many accesses"
-            );
-            into.push(block);
-        }
-    }
-
-    /// Nobody has these blocks any more; each comes with the life that it would have next.
-    pub(super) fn give_blocks(&self, blocks: impl IntoIterator<Item = Owned>) {
-        let mut free = self.blocks.free.lock();
-        for block in blocks {
-            if block.life <= MAX_LIFE {
-                self.block(block.index).set_link(free.first, block.life);
-                (free.first, free.count) = (block.index, free.count + 1);
-            } else {
-                free.worn += 1;
-            }
         }
     }
 }

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use super::block::{Block, TURN};
-use super::cell::Cell;
+use super::cell::{Cell, Room};
+use super::depot::Depot;
 use super::location::{Conflict, Touch, Touched, conflict, merge, step};
 use super::mixed::{MIXED_ROOM, meet};
 use super::rule::Rule;
@@ -155,6 +156,12 @@ impl Extended {
     pub(super) fn load_block(&mut self, block: &Block) {
         self.load(&[]);
         block.each(|cell| self.insert(cell, false));
+    }
+
+    /// Replaces all by the accesses to fields.
+    pub(super) fn load_fields(&mut self, depot: &Depot, room: Room) {
+        self.load(&[]);
+        room.each(depot, |cell| self.insert(cell, false));
     }
 
     /// Replaces all by the accesses of a block that is mixed.

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! struct Location                 16 bytes for 8 bytes of the program
-//!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i), BLOCK(i), MIXED(i) → all that is remembered is in the depot
+//!   cells[0]   an access │ EMPTY │ LOCKED │ SHARED(i), OWNED(i), BLOCK(i), FIELDS(i), MIXED(i) → all that is remembered is in the depot
 //!   cells[1]   an access │ EMPTY; never an access if the first is EMPTY
-//!              beside these four: a hint, an access that somebody made and that the state answers for
+//!              beside these five: a hint, an access that somebody made and that the state answers for
 //! ```
 //!
 //! A location remembers accesses, each with the bytes it covers. Two of them fit inline, which
@@ -32,8 +32,8 @@ use super::extended::Extended;
 use super::memo::Memo;
 use super::mixed::MixedAt;
 use super::outside::{
-    clear_outside, discard, disown, load, outside, shareable, store, touch_block, touch_mixed,
-    touch_outside,
+    clear_outside, discard, disown, load, outside, shareable, store, touch_block, touch_fields,
+    touch_mixed, touch_outside,
 };
 use super::pages::Blank;
 #[cfg(not(loom))]
@@ -219,7 +219,7 @@ impl Location {
     #[inline]
     pub fn near(&self, depot: &Depot) -> *const () {
         match self.seen()[0].as_mixed() {
-            Some(block) => core::ptr::from_ref(depot.block(block.index)).cast(),
+            Some(block) => core::ptr::from_ref(depot.blocks.get(block.index)).cast(),
             None => core::ptr::null(),
         }
     }
@@ -343,6 +343,16 @@ impl Location {
         out: &mut Vec<Conflict>,
     ) -> Option<RuleName> {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
+        let fields = first.as_fields().filter(|_| !touch.atomic);
+        if let Some(room) = fields {
+            if !self.try_lock(first) {
+                return None;
+            }
+            let old = [first, Cell(self.cells[1].load(Ordering::Relaxed))];
+            let done = touch_fields::<R>(old, room, depot, me, memo, touch, out);
+            self.unlock(done.map_or(old, |(new, _)| new));
+            return done.map(|(_, touched)| touched.rule);
+        }
         let block = if touch.atomic {
             first.as_mixed()?
         } else {
@@ -364,7 +374,7 @@ impl Location {
     /// Its block with atomic accesses, if it has one just now.
     pub fn mixed<'a>(&'a self, depot: &'a Depot) -> Option<MixedAt<'a>> {
         let first = self.seen()[0];
-        let block = depot.block(first.as_mixed()?.index);
+        let block = depot.blocks.get(first.as_mixed()?.index);
         Some(MixedAt {
             location: self,
             first,
@@ -478,9 +488,11 @@ impl Location {
         if let Some(index) = first.as_owned() {
             depot.with_owned(index, |extended| extended.each(f));
         } else if let Some(block) = first.as_block() {
-            depot.block(block.index).each(|cell| f(cell, false));
+            depot.blocks.get(block.index).each(|cell| f(cell, false));
+        } else if let Some(room) = first.as_fields() {
+            room.each(depot, |cell| f(cell, false));
         } else if let Some(block) = first.as_mixed() {
-            let block = depot.block(block.index);
+            let block = depot.blocks.get(block.index);
             block.each(|cell| f(cell, false));
             block.atomics().for_each(|cell| f(cell, true));
         } else if let Some(index) = first.as_shared() {

@@ -14,10 +14,12 @@ use alloc::vec::Vec;
 use event::AccessKind;
 
 use super::block::ROOM;
-use super::cell::{Asked, Cell, Epoch, MAX_LIFE, Owned};
+use super::cell::{Asked, Cell, Epoch, Owned, Room};
 use super::depot::Depot;
 use super::extended::Extended;
+use super::fields::Fields;
 use super::outside::inline;
+use super::pool::Stock;
 use super::settled::{Entries, Settled, known};
 use super::stats::RuleName;
 
@@ -30,8 +32,6 @@ const VAIN: u32 = 64;
 const WAIT: [u32; 2] = [64, 1 << 14];
 /// Longer states are not shared: each of n threads that read a word would keep the one that it made, with up to n cells.
 pub(super) const LONGEST: usize = 2048;
-/// So many blocks are taken from the depot at once; twice as many are too many to keep.
-const BLOCKS: usize = 8;
 /// So many counts of a new state are taken at once, and so many of an old one given back.
 const BATCH: u32 = 64;
 
@@ -60,8 +60,8 @@ pub struct Memo {
     wait: u32,
     /// … and as many the next time.
     next_wait: u32,
-    /// Blocks that are nobody else's.
-    blocks: Vec<Owned>,
+    blocks: Stock,
+    doubles: Stock,
     /// Room to work in.
     pub(super) scratch: Extended,
     pub(super) flat: Vec<Cell>,
@@ -75,7 +75,8 @@ impl Default for Memo {
             in_vain: 0,
             wait: 0,
             next_wait: WAIT[0],
-            blocks: Vec::new(),
+            blocks: Stock::default(),
+            doubles: Stock::default(),
             scratch: Extended::default(),
             flat: Vec::new(),
         }
@@ -101,36 +102,44 @@ impl Memo {
         known(self.settled.entries(), first).gives(epoch, Asked::new(kind, mask))
     }
 
-    /// Stores the state in `scratch` for a location: its cells. A state like none before is shared in the hope that more locations will have it;
+    /// Stores the state in `scratch` for a location: its cells. A state like none before, of a word that several threads read, is shared in the hope that more locations will have it;
     /// if that hope was in vain for a while, the location gets it for itself and changes it in place.
     pub(super) fn store(&mut self, depot: &Depot) -> [Cell; 2] {
         if self.scratch.flatten(&mut self.flat) {
             if let Some(cells) = inline(&self.flat) {
                 return cells;
             }
-            if self.flat.len() <= LONGEST && self.hopes() {
-                let (index, made) = depot.share(&self.flat, 1);
-                if made {
-                    self.in_vain += MADE;
-                } else {
-                    self.met();
-                }
-                return [Cell::shared(index), Cell::EMPTY];
-            }
-            if self.flat.len() <= ROOM {
-                let flat = core::mem::take(&mut self.flat);
-                let block = self.take_block(depot, &flat);
-                self.flat = flat;
-                return [Cell::block(block), Cell::EMPTY];
+            let flat = core::mem::take(&mut self.flat);
+            let state = self.place(depot, &flat);
+            self.flat = flat;
+            if let Some(state) = state {
+                return [state, Cell::EMPTY];
             }
         }
         if self.scratch.fits_mixed() {
             let block = self.take_block(depot, &[]);
-            self.scratch.store_mixed(depot.block(block.index));
+            self.scratch.store_mixed(depot.blocks.get(block.index));
             return [Cell::mixed(block), Cell::EMPTY];
         }
         let owned = depot.own(core::mem::take(&mut self.scratch));
         [Cell::owned(owned), Cell::EMPTY]
+    }
+
+    /// A state with these plain accesses, unless they are too many to be shared or put into a block.
+    fn place(&mut self, depot: &Depot, flat: &[Cell]) -> Option<Cell> {
+        if let Some(room) = self.take_fields(depot, flat, 0xFF) {
+            return Some(Cell::fields(room));
+        }
+        if flat.len() <= LONGEST && self.hopes() {
+            let (index, made) = depot.share(flat, 1);
+            if made {
+                self.in_vain += MADE;
+            } else {
+                self.met();
+            }
+            return Some(Cell::shared(index));
+        }
+        (flat.len() <= ROOM).then(|| Cell::block(self.take_block(depot, flat)))
     }
 
     /// Is it worth it to share states? Not if those that were made of late are not met again. Then it is tried again some time, the later the
@@ -155,27 +164,44 @@ impl Memo {
 
     /// A block for a location, with these cells.
     pub(super) fn take_block(&mut self, depot: &Depot, cells: &[Cell]) -> Owned {
-        if self.blocks.is_empty() {
-            depot.take_blocks(BLOCKS, &mut self.blocks);
-        }
-        match self.blocks.pop() {
-            Some(block) => {
-                depot.block(block.index).load(cells);
-                block
-            }
-            None => unreachable!("some were taken"),
-        }
+        let block = self.blocks.take(&depot.blocks);
+        depot.blocks.get(block.index).load(cells);
+        block
     }
 
     /// The location does not need its block any more.
-    #[inline(never)]
     pub(super) fn give_block(&mut self, depot: &Depot, block: Owned) {
-        let free = block.next();
-        if free.life > MAX_LIFE || self.blocks.len() >= 2 * BLOCKS {
-            let from = BLOCKS.min(self.blocks.len());
-            depot.give_blocks(self.blocks.drain(from..).chain([free]));
+        self.blocks.give(&depot.blocks, block);
+    }
+
+    /// Fields for a location, with these plain accesses, if each byte has one of a kind; not larger than these accesses and another one to `mask` ask for.
+    pub(super) fn take_fields(&mut self, depot: &Depot, cells: &[Cell], mask: u8) -> Option<Room> {
+        let mut bytes = [0; 2];
+        let mut narrow = Fields::<4>::fits(mask);
+        for cell in cells {
+            let bytes = &mut bytes[usize::from(cell.is_write())];
+            if *bytes & cell.mask() != 0 {
+                return None;
+            }
+            *bytes |= cell.mask();
+            narrow &= Fields::<4>::fits(cell.mask());
+        }
+        Some(if narrow {
+            let of = self.blocks.take(&depot.blocks);
+            depot.blocks.get(of.index).fields().load(cells);
+            Room::Block(of)
         } else {
-            self.blocks.push(free);
+            let of = self.doubles.take(&depot.doubles);
+            depot.doubles.get(of.index).fields().load(cells);
+            Room::Double(of)
+        })
+    }
+
+    /// The location does not need its fields any more.
+    pub(super) fn give_fields(&mut self, depot: &Depot, room: Room) {
+        match room {
+            Room::Block(of) => self.blocks.give(&depot.blocks, of),
+            Room::Double(of) => self.doubles.give(&depot.doubles, of),
         }
     }
 
@@ -265,7 +291,8 @@ impl Memo {
         for step in &mut self.steps {
             forget(depot, step.take());
         }
-        depot.give_blocks(self.blocks.drain(..));
+        self.blocks.flush(&depot.blocks);
+        self.doubles.flush(&depot.doubles);
         self.settled.flush(depot);
     }
 }

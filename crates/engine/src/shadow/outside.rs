@@ -3,16 +3,18 @@
 //! | state | when |
 //! |---|---|
 //! | shared | several threads read the word, and other words have the same past |
-//! | a [`Block`](super::block::Block) | up to eight plain accesses that nobody shares: fields of a word that are accessed in different epochs |
+//! | a [`Block`](super::block::Block) | up to eight plain accesses that nobody shares: several threads read the word at a time, in many epochs |
+//! | [fields](super::fields::Fields) | the last write and the last read of each field |
 //! | a block that is mixed | up to seven accesses, of which some are atomic |
 //! | owned | more of them |
 
 use alloc::vec::Vec;
 
 use super::block::{Left, ROOM};
-use super::cell::{Cell, Owned};
+use super::cell::{Cell, Owned, Room};
 use super::depot::Depot;
 use super::extended::Extended;
+use super::fields::Kept;
 use super::location::{Conflict, Touch, Touched};
 use super::memo::Memo;
 use super::rule::Rule;
@@ -40,6 +42,12 @@ pub(super) fn touch_outside<R: Rule>(
     if let Some(block) = old[0].as_mixed() {
         return touch_mixed::<R>(old, block, depot, me, slots, memo, touch, out);
     }
+    if let Some(room) = old[0].as_fields() {
+        if plain && let Some(done) = touch_fields::<R>(old, room, depot, me, memo, touch, out) {
+            return done;
+        }
+        return spread_fields::<R>(room, depot, me, slots, memo, touch, out);
+    }
     if let Some(index) = old[0].as_owned() {
         let (touched, fits) = depot.with_owned(index, |extended| {
             let touched = extended.touch::<R>(me, slots, touch, out);
@@ -58,14 +66,22 @@ pub(super) fn touch_outside<R: Rule>(
     }
     if let Some(block) = old[0].as_block() {
         if touch.atomic {
-            memo.scratch.load_block(depot.block(block.index));
+            memo.scratch.load_block(depot.blocks.get(block.index));
             memo.give_block(depot, block);
             let touched = memo.scratch.touch::<R>(me, slots, touch, out);
             return (memo.store(depot), touched);
         }
         return touch_block::<R>(old, block, depot, me, slots, memo, touch, out);
     }
-    if plain && old[0].is_inline() && !(is_read_by_two(old, touch.cell) && memo.hopes()) {
+    let shared = is_read_by_two(old, touch.cell);
+    if plain
+        && old[0].is_inline()
+        && !shared
+        && let Some(done) = make_fields::<R>(old, depot, me, memo, touch, out)
+    {
+        return done;
+    }
+    if plain && old[0].is_inline() && !(shared && memo.hopes()) {
         let block = memo.take_block(depot, &old);
         let old = [Cell::block(block), Cell::EMPTY];
         return touch_block::<R>(old, block, depot, me, slots, memo, touch, out);
@@ -101,6 +117,75 @@ pub(super) fn touch_outside<R: Rule>(
     (hinted(new, hint), touched)
 }
 
+/// The same for a plain access to fields, which is recorded; nothing is done if there is no room for it.
+#[inline(always)]
+pub(super) fn touch_fields<R: Rule>(
+    old: [Cell; 2],
+    room: Room,
+    depot: &Depot,
+    me: &mut ThreadClock,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> Option<([Cell; 2], Touched)> {
+    let (rule, kept) = room.touch::<R>(depot, me, touch.cell, out)?;
+    let new = match kept {
+        Kept::Fields => {
+            // Where somebody else has been since, the hint will not stay long.
+            if old[1].slot() != touch.cell.slot() && me.records_all() {
+                memo.settled.settle(depot, old[0], touch.cell);
+            }
+            [old[0], hint(old, touch.cell)]
+        }
+        Kept::One(access) => {
+            memo.give_fields(depot, room);
+            [access, Cell::EMPTY]
+        }
+    };
+    let touched = Touched {
+        rule,
+        overwritten: 0,
+    };
+    Some((new, touched))
+}
+
+/// The same for inline cells of which the accesses are fields from now on.
+#[inline(never)]
+fn make_fields<R: Rule>(
+    old: [Cell; 2],
+    depot: &Depot,
+    me: &mut ThreadClock,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> Option<([Cell; 2], Touched)> {
+    let room = memo.take_fields(depot, &old, touch.cell.mask())?;
+    let old = [Cell::fields(room), Cell::EMPTY];
+    let done = touch_fields::<R>(old, room, depot, me, memo, touch, out);
+    if done.is_none() {
+        memo.give_fields(depot, room);
+    }
+    done
+}
+
+/// Another state in place of fields, for an access that has no room there.
+#[cold]
+#[inline(never)]
+fn spread_fields<R: Rule>(
+    room: Room,
+    depot: &Depot,
+    me: &mut ThreadClock,
+    slots: &Slots,
+    memo: &mut Memo,
+    touch: Touch,
+    out: &mut Vec<Conflict>,
+) -> ([Cell; 2], Touched) {
+    memo.scratch.load_fields(depot, room);
+    memo.give_fields(depot, room);
+    let touched = memo.scratch.touch::<R>(me, slots, touch, out);
+    (memo.store(depot), touched)
+}
+
 /// The same for a plain access to a state in a block.
 #[inline(always)]
 #[allow(
@@ -117,7 +202,7 @@ pub(super) fn touch_block<R: Rule>(
     touch: Touch,
     out: &mut Vec<Conflict>,
 ) -> ([Cell; 2], Touched) {
-    let block = depot.block(owned.index);
+    let block = depot.blocks.get(owned.index);
     let (rule, left) = block.touch::<R>(me, slots, touch.cell, touch.record, ROOM, out);
     let new = match left {
         Left::Some if touch.record => {
@@ -145,7 +230,7 @@ pub(super) fn touch_block<R: Rule>(
 #[cold]
 #[inline(never)]
 fn replace_block(owned: Owned, depot: &Depot, memo: &mut Memo, more: Cell) -> [Cell; 2] {
-    memo.scratch.load_block(depot.block(owned.index));
+    memo.scratch.load_block(depot.blocks.get(owned.index));
     memo.scratch.insert(more, false);
     memo.give_block(depot, owned);
     memo.store(depot)
@@ -167,7 +252,7 @@ pub(super) fn touch_mixed<R: Rule>(
     touch: Touch,
     out: &mut Vec<Conflict>,
 ) -> ([Cell; 2], Touched) {
-    let block = depot.block(owned.index);
+    let block = depot.blocks.get(owned.index);
     if !touch.atomic {
         return touch_beside::<R>(old, owned, depot, me, slots, memo, touch, out);
     }
@@ -210,7 +295,7 @@ fn touch_beside<R: Rule>(
     touch: Touch,
     out: &mut Vec<Conflict>,
 ) -> ([Cell; 2], Touched) {
-    let block = depot.block(owned.index);
+    let block = depot.blocks.get(owned.index);
     let (touched, left) = block.touch_plain::<R>(me, slots, touch.cell, touch.record, out);
     let new = match left {
         Some(Left::More(access)) => replace_mixed(owned, depot, memo, Some((access, false))),
@@ -234,7 +319,7 @@ fn replace_mixed(
     memo: &mut Memo,
     more: Option<(Cell, bool)>,
 ) -> [Cell; 2] {
-    memo.scratch.load_mixed(depot.block(owned.index));
+    memo.scratch.load_mixed(depot.blocks.get(owned.index));
     if let Some((access, atomic)) = more {
         memo.scratch.insert(access, atomic);
     }
@@ -279,15 +364,21 @@ pub(super) fn clear_outside(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 
     if mask == 0xFF
         && let Some(block) = old[0].as_block()
     {
-        depot.give_blocks([block.next()]);
+        depot.blocks.give([block.next()]);
         return ([Cell::EMPTY; 2], 0);
     }
     if mask == 0xFF
         && let Some(block) = old[0].as_mixed()
     {
-        let overwritten = depot.block(block.index).objects(mask);
-        depot.give_blocks([block.next()]);
+        let overwritten = depot.blocks.get(block.index).objects(mask);
+        depot.blocks.give([block.next()]);
         return ([Cell::EMPTY; 2], overwritten);
+    }
+    if mask == 0xFF
+        && let Some(room) = old[0].as_fields()
+    {
+        room.give(depot);
+        return ([Cell::EMPTY; 2], 0);
     }
     if let Some(mut extended) = disown(depot, old[0]) {
         let overwritten = extended.clear(mask);
@@ -325,14 +416,20 @@ pub(super) fn discard(depot: &Depot, cells: [Cell; 2]) {
 pub(super) fn disown(depot: &Depot, first: Cell) -> Option<Extended> {
     if let Some(block) = first.as_block() {
         let mut extended = Extended::default();
-        extended.load_block(depot.block(block.index));
-        depot.give_blocks([block.next()]);
+        extended.load_block(depot.blocks.get(block.index));
+        depot.blocks.give([block.next()]);
         return Some(extended);
     }
     if let Some(block) = first.as_mixed() {
         let mut extended = Extended::default();
-        extended.load_mixed(depot.block(block.index));
-        depot.give_blocks([block.next()]);
+        extended.load_mixed(depot.blocks.get(block.index));
+        depot.blocks.give([block.next()]);
+        return Some(extended);
+    }
+    if let Some(room) = first.as_fields() {
+        let mut extended = Extended::default();
+        extended.load_fields(depot, room);
+        room.give(depot);
         return Some(extended);
     }
     Some(depot.disown(first.as_owned()?))
@@ -373,12 +470,9 @@ pub(super) fn store(depot: &Depot, extended: Extended) -> [Cell; 2] {
         return outside(depot, &flat);
     }
     if extended.fits_mixed() {
-        let mut block = Vec::new();
-        depot.take_blocks(1, &mut block);
-        if let Some(block) = block.pop() {
-            extended.store_mixed(depot.block(block.index));
-            return [Cell::mixed(block), Cell::EMPTY];
-        }
+        let block = depot.blocks.take();
+        extended.store_mixed(depot.blocks.get(block.index));
+        return [Cell::mixed(block), Cell::EMPTY];
     }
     [Cell::owned(depot.own(extended)), Cell::EMPTY]
 }

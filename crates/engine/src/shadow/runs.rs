@@ -551,6 +551,7 @@ fn hold(depot: &Depot, lane: Lane) {
     debug_assert!(
         lane[0].as_owned().is_none()
             && lane[0].as_block().is_none()
+            && lane[0].as_fields().is_none()
             && lane[0].as_mixed().is_none(),
         "made shareable before"
     );

@@ -6,6 +6,7 @@ use event::{AccessKind, Site, Tid};
 use super::memo::LONGEST;
 use super::{Asked, Cell, Conflict, Depot, DjitRule, FastTrackRule, Location, Memo, Rule, Touch};
 use crate::clock::{Published, ThreadClock};
+use crate::random::Random;
 use crate::sync::HappensBefore;
 
 const THREADS: usize = 3;
@@ -159,6 +160,24 @@ impl World {
     }
 }
 
+/// Holds the verdicts on a history to the model.
+fn hold(world: &mut World, steps: &[Step]) {
+    let mut model = Model::default();
+    let expected: Vec<u8> = steps
+        .iter()
+        .map(|&step| {
+            model.step(step);
+            model.racy
+        })
+        .collect();
+    for memo in [Memo::default, Memo::alone, Memo::fickle] {
+        let found = world.run::<FastTrackRule>(steps, memo);
+        assert_eq!(found, expected, "fasttrack {steps:?}");
+    }
+    let found = world.run::<DjitRule>(steps, Memo::default);
+    assert_eq!(found, expected, "djit {steps:?}");
+}
+
 /// All histories of `length` steps, the first of which is thread 0's (the others are the same but for names).
 fn exhaust(alphabet: &[Step], length: usize) -> u64 {
     let mut world = World::new();
@@ -167,20 +186,7 @@ fn exhaust(alphabet: &[Step], length: usize) -> u64 {
     loop {
         let steps: Vec<Step> = digits.iter().map(|&d| alphabet[d]).collect();
         if matches!(steps[0], Step::Access { thread: 0, .. }) {
-            let mut model = Model::default();
-            let expected: Vec<u8> = steps
-                .iter()
-                .map(|&step| {
-                    model.step(step);
-                    model.racy
-                })
-                .collect();
-            for memo in [Memo::default, Memo::alone, Memo::fickle] {
-                let found = world.run::<FastTrackRule>(&steps, memo);
-                assert_eq!(found, expected, "fasttrack {steps:?}");
-            }
-            let found = world.run::<DjitRule>(&steps, Memo::default);
-            assert_eq!(found, expected, "djit {steps:?}");
+            hold(&mut world, &steps);
             histories += 1;
         }
         let mut at = 0;
@@ -291,6 +297,47 @@ fn histories_with_atomics() {
         &alphabet(&[0xFF], &[false, true], &[(0, 1), (1, 2), (2, 0)], &[0xFF]),
         5,
     );
+}
+
+/// Long histories of a word with fields of any size, mostly of one thread, that are made fresh now and then: what is remembered takes every form and goes from each to each other.
+#[test]
+fn random_histories_of_fields() {
+    let mut random = Random::new(7, 0);
+    let mut below = |bound: u64| random.up_to(bound - 1);
+    let mut world = World::new();
+    for _ in 0..3000 {
+        // How often somebody else comes, and how often things are ordered, is another matter in each history.
+        let (others, passes, atomics) = (1 + below(12), 1 + below(12), below(3));
+        let steps: Vec<Step> = (0..40)
+            .map(|_| {
+                let thread = if below(others) == 0 {
+                    below(THREADS as u64) as usize
+                } else {
+                    0
+                };
+                let size = 1 << below(4);
+                let mask = (((1u32 << size) - 1) << (below(8 / size) * size)) as u8;
+                match below(6 + passes) {
+                    0 => Step::Clear(mask),
+                    1 => Step::Pass(thread, (thread + 1) % THREADS),
+                    2.. if passes > 6 && below(2) == 0 => {
+                        Step::Pass((thread + 2) % THREADS, thread)
+                    }
+                    _ => Step::Access {
+                        thread,
+                        kind: if below(2) == 0 {
+                            AccessKind::Read
+                        } else {
+                            AccessKind::Write
+                        },
+                        mask,
+                        atomic: atomics == 1 && below(10) == 0,
+                    },
+                }
+            })
+            .collect();
+        hold(&mut world, &steps);
+    }
 }
 
 /// Each reader keeps the state that it made: the last of many must not all be as long as there were readers before them.

@@ -1,0 +1,293 @@
+//! The last write and the last read of each field of a word: what FastTrack remembers of a variable, side by side.
+//!
+//! ```text
+//! fields of two bytes, in a Block       writes[4]  reads[4]       64 bytes
+//! fields of one byte, in a Double       writes[8]  reads[8]      128 bytes
+//! ```
+//!
+//! Words with several fields, accessed in many epochs and mostly by one thread, are what programs with small locks have most of. An access looks at its own fields only and needs no room
+//! of others, so it costs the same however many there are, and no site has to be put together with another's. What does not fit (readers that are not ordered, fields smaller than two
+//! bytes) goes elsewhere: [`Fields::touch`] does nothing then.
+//!
+//! Each cell has the bytes of its field, and no others.
+//!
+//! **Who may touch what.** As with a [`Block`]: only who has the location locked.
+
+use alloc::vec::Vec;
+
+use event::AccessKind;
+
+use super::block::Block;
+use super::cell::{Cell, Room};
+use super::depot::Depot;
+use super::location::{Conflict, conflict};
+use super::pool::Pooled;
+use super::rule::Rule;
+use super::stats::RuleName;
+use crate::clock::ThreadClock;
+use crate::lock::{AtomicU64, Ordering};
+
+/// Room for fields of one byte: two lines of the cache.
+#[derive(Debug, Default)]
+#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
+#[repr(C, align(64))]
+pub(super) struct Double {
+    cells: [AtomicU64; 16],
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Double>() == 128);
+
+impl Pooled for Double {
+    fn first(&self) -> &AtomicU64 {
+        &self.cells[0]
+    }
+}
+
+impl Double {
+    #[inline(always)]
+    pub(super) fn fields(&self) -> Fields<'_, 8> {
+        Fields::of(&self.cells)
+    }
+}
+
+impl Block {
+    /// As one that has fields.
+    #[inline(always)]
+    pub(super) fn fields(&self) -> Fields<'_, 4> {
+        Fields::of(&self.cells)
+    }
+}
+
+/// The last accesses to each of `N` fields.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields<'a, const N: usize> {
+    writes: &'a [AtomicU64; N],
+    reads: &'a [AtomicU64; N],
+}
+
+impl Room {
+    /// Calls `f` with each access to the fields that are here.
+    pub(super) fn each(self, depot: &Depot, f: impl FnMut(Cell)) {
+        match self {
+            Room::Block(of) => depot.blocks.get(of.index).fields().each(f),
+            Room::Double(of) => depot.doubles.get(of.index).fields().each(f),
+        }
+    }
+
+    /// See [`Fields::touch`].
+    #[inline(always)]
+    pub(super) fn touch<R: Rule>(
+        self,
+        depot: &Depot,
+        me: &ThreadClock,
+        access: Cell,
+        out: &mut Vec<Conflict>,
+    ) -> Option<(RuleName, Kept)> {
+        match self {
+            Room::Block(of) => {
+                let fields = depot.blocks.get(of.index).fields();
+                fields.touch::<R>(me, access, out)
+            }
+            Room::Double(of) => {
+                let fields = depot.doubles.get(of.index).fields();
+                fields.touch::<R>(me, access, out)
+            }
+        }
+    }
+
+    /// Nobody needs the fields any more.
+    pub(super) fn give(self, depot: &Depot) {
+        match self {
+            Room::Block(of) => depot.blocks.give([of.next()]),
+            Room::Double(of) => depot.doubles.give([of.next()]),
+        }
+    }
+}
+
+/// What an access left of the fields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kept {
+    /// What they are for.
+    Fields,
+    /// This access alone.
+    One(Cell),
+}
+
+#[inline(always)]
+fn get(cell: &AtomicU64) -> Cell {
+    Cell(cell.load(Ordering::Relaxed))
+}
+
+#[inline(always)]
+fn set(cell: &AtomicU64, to: Cell) {
+    cell.store(to.0, Ordering::Relaxed);
+}
+
+impl<'a, const N: usize> Fields<'a, N> {
+    /// How many bytes a field has.
+    const BYTES: usize = 8 / N;
+
+    #[inline(always)]
+    fn of(cells: &'a [AtomicU64]) -> Fields<'a, N> {
+        let (halves, _) = cells.as_chunks();
+        match halves {
+            [writes, reads] => Fields { writes, reads },
+            _ => unreachable!("twice as many cells as fields"),
+        }
+    }
+
+    /// Are these the bytes of whole fields?
+    #[inline(always)]
+    pub(super) const fn fits(mask: u8) -> bool {
+        N == 8 || (mask ^ mask >> 1) & 0x55 == 0
+    }
+
+    /// The bytes of a field.
+    #[inline(always)]
+    const fn bytes(at: usize) -> u8 {
+        (((1u32 << Self::BYTES) - 1) << (at * Self::BYTES)) as u8
+    }
+
+    /// The first field of these bytes.
+    #[inline(always)]
+    const fn first(mask: u8) -> usize {
+        mask.trailing_zeros() as usize / Self::BYTES % N
+    }
+
+    /// Replaces all by these plain accesses: one of a kind for each field.
+    pub(super) fn load(&self, cells: &[Cell]) {
+        for cell in self.writes.iter().chain(self.reads) {
+            set(cell, Cell::EMPTY);
+        }
+        for access in cells {
+            debug_assert!(Self::fits(access.mask()));
+            let kind = if access.is_write() {
+                self.writes
+            } else {
+                self.reads
+            };
+            let mut rest = access.mask();
+            while rest != 0 {
+                let at = Self::first(rest);
+                set(&kind[at], access.only(Self::bytes(at)));
+                rest &= !Self::bytes(at);
+            }
+        }
+    }
+
+    /// Calls `f` with each access.
+    pub(super) fn each(&self, mut f: impl FnMut(Cell)) {
+        for kind in [self.writes, self.reads] {
+            let mut last = Cell::EMPTY;
+            for cell in kind.iter().map(get) {
+                match last.merged(cell) {
+                    Some(both) => last = both,
+                    None => {
+                        if !last.is_empty() {
+                            f(last);
+                        }
+                        last = cell;
+                    }
+                }
+            }
+            if !last.is_empty() {
+                f(last);
+            }
+        }
+    }
+
+    /// Checks a plain access by `me` and remembers it, field by field. None if there is no room for all of it, at a second reader or at some bytes of a field: what was done until
+    /// there is redundant when all is done elsewhere.
+    #[inline(always)]
+    pub(super) fn touch<R: Rule>(
+        &self,
+        me: &ThreadClock,
+        access: Cell,
+        out: &mut Vec<Conflict>,
+    ) -> Option<(RuleName, Kept)> {
+        if !Self::fits(access.mask()) {
+            return None;
+        }
+        let raced = out.len();
+        let mut needed = access.mask();
+        let mut alone = needed == 0xFF && access.is_write();
+        let mut rest = needed;
+        while rest != 0 {
+            let at = Self::first(rest);
+            let bytes = Self::bytes(at);
+            rest &= !bytes;
+            let (write, read) = (get(&self.writes[at]), get(&self.reads[at]));
+            if subsumes::<R>(write, access) || subsumes::<R>(read, access) {
+                needed &= !bytes;
+                continue;
+            }
+            let (same, other) = if access.is_write() {
+                (write, read)
+            } else {
+                (read, write)
+            };
+            if !same.is_empty() {
+                let ordered = is_ordered(same, access, me);
+                if !R::supersedes(same, access, ordered) {
+                    return None;
+                }
+                if !ordered && access.is_write() {
+                    race(same, raced, out);
+                }
+            }
+            if !other.is_empty() && !is_ordered(other, access, me) {
+                race(other, raced, out);
+            }
+            if !access.is_write() {
+                set(&self.reads[at], access.only(bytes));
+                continue;
+            }
+            set(&self.writes[at], access.only(bytes));
+            if R::supersedes(read, access, true) {
+                set(&self.reads[at], Cell::EMPTY);
+            } else {
+                alone &= read.is_empty();
+            }
+        }
+        let rule = match access.kind() {
+            kind if needed == 0 => RuleName::same_epoch(kind),
+            AccessKind::Read => RuleName::ReadExclusive,
+            AccessKind::Write => RuleName::WriteExclusive,
+        };
+        let kept = if alone && needed == 0xFF {
+            Kept::One(access)
+        } else {
+            Kept::Fields
+        };
+        Some((rule, kept))
+    }
+}
+
+/// Does `old` make `new` redundant?
+#[inline(always)]
+fn subsumes<R: Rule>(old: Cell, new: Cell) -> bool {
+    old.same_epoch(new) && R::subsumes(old, new)
+}
+
+/// Did `old` happen before `new`, which `me` makes?
+#[inline(always)]
+fn is_ordered(old: Cell, new: Cell, me: &ThreadClock) -> bool {
+    old.slot() == new.slot() || me.covers(old.slot(), old.time())
+}
+
+/// A race with `old`, of an access that had none before the `raced`th; it is one with that of another field if it is the same access.
+#[cold]
+#[inline(never)]
+fn race(old: Cell, raced: usize, out: &mut Vec<Conflict>) {
+    let same = out[raced..]
+        .iter_mut()
+        .find_map(|before| Some((before.old.merged(old)?, before)));
+    match same {
+        Some((both, before)) => {
+            before.old = both;
+            before.mask |= old.mask();
+        }
+        None => conflict(out, old, false, old.mask()),
+    }
+}
