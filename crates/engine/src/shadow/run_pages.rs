@@ -60,6 +60,8 @@ mod price {
     pub(super) const WORD: i32 = 256;
     /// … and one that makes a run of its own. Both are given back but for the price of a run when the next access is near.
     pub(super) const ALONE: i32 = 512;
+    /// One to parts of words costs this at least: there will be others to the rest of each, up to seven of them, and no table has those either.
+    pub(super) const PART: i32 = 32;
     /// No page has more to spend than this, whatever it was used for in the past: enough to go through it twice, word by word, with several
     /// looks at each.
     pub(super) const MOST: i32 = 8192;
@@ -111,6 +113,9 @@ impl RunPage {
         let few = sweeps.words() <= price::FEW && !sweeps.is_part();
         let before = few.then(|| self.go_on(sweeps.first())).flatten();
         let mut saved = saved(sweeps, swept, before.is_some());
+        if few && sweeps.is_ragged() {
+            saved = saved.min(-price::PART);
+        }
         match before {
             Some(place) => saved += place.paid,
             None if few => self.last[0].paid = (-saved - price::MAKE).max(0),

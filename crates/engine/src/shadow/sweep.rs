@@ -162,6 +162,11 @@ impl Sweeps {
         (self.len == 1 && first == last && self.all[0].mask == 0xFF).then_some(first)
     }
 
+    /// Are there words of which a part only is accessed?
+    pub fn is_ragged(&self) -> bool {
+        self.as_slice().iter().any(|sweep| sweep.mask != 0xFF)
+    }
+
     /// The first word.
     pub fn first(&self) -> u16 {
         self.all[0].first
