@@ -85,33 +85,42 @@ macro_rules! test_words {
             $crate::outlined::one_of_several!($kind "48" "4f"),
         )
     };
-    // What is asked for, in rdx: slot, time, these bytes, and for a write its bit.
-    (@part Read $bytes:literal) => { $crate::outlined::test_words!(@asked $bytes "(1 << {bytes_shift}) - 1") };
-    (@part Write $bytes:literal) => {
-        $crate::outlined::test_words!(@asked $bytes "(1 << {bytes_shift}) - 1 + (1 << ({bytes_shift} + 8))")
-    };
-    (@asked $bytes:literal $rest:literal) => {
+    (@part Read $bytes:literal) => { $crate::outlined::test_words!(@bits $bytes) };
+    (@part Write $bytes:literal) => { $crate::outlined::test_words!(@bits concat!("0x100 + ", $bytes)) };
+    // The location is in r11 meanwhile: eight bits are turned by the last three of the address, and rcx has to have those.
+    (@bits $bits:expr) => {
         concat!(
-            "push rdx\n",
-            ".cfi_adjust_cfa_offset 8\n",
-            "mov rax, rcx\n",
+            "mov rax, qword ptr [rcx]\n",
+            "xor rax, r11\n",
+            "mov r11, rcx\n",
             "mov ecx, edi\n",
-            "and ecx, 7\n",
-            "movabs rdx, ", $bytes, " << {bytes_shift}\n",
-            "shl rdx, cl\n",
-            "movabs rcx, ", $rest, "\n",
-            "or rdx, rcx\n",
-            "mov rcx, qword ptr [rax]\n",
-            "xor rcx, r11\n",
-            "test rcx, rdx\n",
-            "jz 1f\n",
-            "xor r11, qword ptr [rax + 8]\n",
-            "test r11, rdx\n",
+            $crate::outlined::is_in!($bits, "1f"),
             "1:\n",
-            "pop rdx\n",
-            ".cfi_adjust_cfa_offset -8\n",
-            "jz 4f\n",
+            "mov rax, qword ptr [r11 + 8]\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "xor rax, qword ptr fs:[r11 + {epoch}]\n",
+            $crate::outlined::is_in!($bits, "7f"),
             "jmp 7f\n",
+        )
+    };
+}
+
+/// Goes to `4:` if the `$bits`, the bytes from where the access begins and the bit of a write, are in the cell of which rax is the difference to the epoch; else behind, by
+/// `$no` or directly. The address is in cl.
+macro_rules! is_in {
+    ($bits:expr, $no:literal) => {
+        concat!(
+            // The difference turned around: bytes, write, site, epoch.
+            "ror rax, {bytes_shift}\n",
+            "ror al, cl\n",
+            "test eax, ",
+            $bits,
+            "\n",
+            "jnz ",
+            $no,
+            "\n",
+            "shr rax, 64 - {bytes_shift}\n",
+            "jz 4f\n",
         )
     };
 }
@@ -161,7 +170,7 @@ macro_rules! outlined {
     };
 }
 
-pub(crate) use {one_of_several, outlined, test_words, whole_word};
+pub(crate) use {is_in, one_of_several, outlined, test_words, whole_word};
 
 #[cfg(test)]
 mod tests {
