@@ -62,9 +62,8 @@ impl Counter {
             None => (true, function.strip_prefix("__footrace_write")?),
         };
         let both = match rest {
-            "1" | "2" | "4" | "8" | "16" | "24" | "32" => {
-                [Counter::ReadChecks, Counter::WriteChecks]
-            }
+            "1" | "2" | "4" | "8" | "16" | "24" | "32" | "_unaligned2" | "_unaligned4"
+            | "_unaligned8" | "_unaligned16" => [Counter::ReadChecks, Counter::WriteChecks],
             "_range" => [Counter::ReadRanges, Counter::WriteRanges],
             "_strided" => [Counter::ReadStrided, Counter::WriteStrided],
             "_masked" => [Counter::ReadMasked, Counter::WriteMasked],

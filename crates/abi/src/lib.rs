@@ -96,9 +96,11 @@ pub const NOTE_NAME: &str = "Footrace";
 /// The type of that note.
 pub const NOTE_TYPE: u32 = 1;
 
-/// Sizes that have an entry point of their own: within a word of 8 bytes, or two to four whole ones. Others, and accesses that
-/// may straddle words, use the range functions.
+/// Sizes that have an entry point of their own: within a word of 8 bytes, or two to four whole ones. Others use the range functions.
 pub const SIZES: [u32; 7] = [1, 2, 4, 8, 16, 24, 32];
+
+/// Sizes that have one for accesses that may straddle words.
+pub const UNALIGNED: [u32; 4] = [2, 4, 8, 16];
 
 /// A type in a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -211,6 +213,15 @@ pub const FUNCTIONS: &[Function] = &[
     hot("__footrace_write16", &[Ptr]),
     hot("__footrace_write24", &[Ptr]),
     hot("__footrace_write32", &[Ptr]),
+    // The same at any address.
+    hot("__footrace_read_unaligned2", &[Ptr]),
+    hot("__footrace_read_unaligned4", &[Ptr]),
+    hot("__footrace_read_unaligned8", &[Ptr]),
+    hot("__footrace_read_unaligned16", &[Ptr]),
+    hot("__footrace_write_unaligned2", &[Ptr]),
+    hot("__footrace_write_unaligned4", &[Ptr]),
+    hot("__footrace_write_unaligned8", &[Ptr]),
+    hot("__footrace_write_unaligned16", &[Ptr]),
     // Any address, any number of bytes (also 0).
     hot("__footrace_read_range", &[Ptr, I64]),
     hot("__footrace_write_range", &[Ptr, I64]),

@@ -111,6 +111,32 @@ fn are_redundant(block: &Block, address: usize, words: usize, asked: Asked) -> b
     }
 }
 
+/// The same for `size` bytes anywhere, up to 16: in one word, or the end of one, the beginning of another and what is between. If these are in two pages, or might be, no.
+#[inline(always)]
+fn is_unaligned_redundant(block: &Block, address: usize, size: u32, kind: AccessKind) -> bool {
+    let page = address >> PAGE_SHIFT;
+    let entry = &block.cache[page % CACHE];
+    let (known, cells) = (load(&entry.page), load(&entry.cells));
+    let word = (address >> 3) % PAGE_WORDS;
+    let more = size.div_ceil(8) as usize;
+    if known != page || word + more >= PAGE_WORDS {
+        return false;
+    }
+    let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
+    // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
+    let location = |word: usize| unsafe { &*(cells as *const Location).wrapping_add(word) };
+    let mut word = word;
+    let mut bytes = ((1u32 << size) - 1) << (address % 8);
+    while bytes != 0 {
+        if !location(word).gives(epoch, Asked::new(kind, bytes as u8)) {
+            return false;
+        }
+        bytes >>= 8;
+        word += 1;
+    }
+    true
+}
+
 #[inline(always)]
 fn load(cell: &AtomicUsize) -> usize {
     cell.load(Ordering::Relaxed)
@@ -227,6 +253,34 @@ checks! {
     16 __footrace_read16 __footrace_read16_slow __footrace_write16 __footrace_write16_slow;
     24 __footrace_read24 __footrace_read24_slow __footrace_write24 __footrace_write24_slow;
     32 __footrace_read32 __footrace_read32_slow __footrace_write32 __footrace_write32_slow;
+}
+
+macro_rules! unaligned {
+    ($($size:literal $kind:ident $name:ident $slow:ident;)*) => {
+        unsafe extern "C" {$(
+            fn $slow(address: *const u8);
+        )*}
+        $(
+            #[cfg_attr(footrace_image, unsafe(no_mangle))]
+            unsafe extern "C" fn $name(address: *const u8) {
+                if !is_unaligned_redundant(block(), address as usize, $size, AccessKind::$kind) {
+                    // SAFETY: the runtime's, for any address.
+                    unsafe { $slow(address) };
+                }
+            }
+        )*
+    };
+}
+
+unaligned! {
+    2 Read __footrace_read_unaligned2 __footrace_read_unaligned2_slow;
+    4 Read __footrace_read_unaligned4 __footrace_read_unaligned4_slow;
+    8 Read __footrace_read_unaligned8 __footrace_read_unaligned8_slow;
+    16 Read __footrace_read_unaligned16 __footrace_read_unaligned16_slow;
+    2 Write __footrace_write_unaligned2 __footrace_write_unaligned2_slow;
+    4 Write __footrace_write_unaligned4 __footrace_write_unaligned4_slow;
+    8 Write __footrace_write_unaligned8 __footrace_write_unaligned8_slow;
+    16 Write __footrace_write_unaligned16 __footrace_write_unaligned16_slow;
 }
 
 /// The quick test of a range is a function of the module, not inlined ([`abi::QUICK`]): a range is checked where a loop was, and a call costs less than

@@ -522,15 +522,18 @@ fn is_plain(name: &str) -> bool {
         .any(|plain| name.starts_with(plain))
 }
 
-/// The check with a size of its own, if the access is within an aligned word of 8 bytes or takes whole ones.
+/// The check with a size of its own, if the access is within an aligned word of 8 bytes, takes whole ones, or is to parts of two.
 fn sized(kind: Kind, size: u64, align: u64) -> Option<&'static str> {
-    if !abi::SIZES.iter().any(|known| u64::from(*known) == size) || align < size.min(WORD) {
+    let (sizes, prefixes): (&[u32], _) = if align >= size.min(WORD) {
+        (&abi::SIZES, ["__footrace_read", "__footrace_write"])
+    } else {
+        let prefixes = ["__footrace_read_unaligned", "__footrace_write_unaligned"];
+        (&abi::UNALIGNED, prefixes)
+    };
+    if !sizes.iter().any(|known| u64::from(*known) == size) {
         return None;
     }
-    let prefix = match kind {
-        Kind::Read => "__footrace_read",
-        Kind::Write => "__footrace_write",
-    };
+    let prefix = prefixes[usize::from(kind == Kind::Write)];
     abi::FUNCTIONS.iter().map(|entry| entry.name).find(|name| {
         name.strip_prefix(prefix)
             .and_then(|rest| rest.parse::<u64>().ok())

@@ -34,9 +34,10 @@ static void strided(const char *from, uint32_t size, uint64_t count, uint64_t st
     touch(from + i * stride, size, write);
 }
 
-#define SIZED(n)                                                     \
-  void __footrace_read##n(const char *p) { touch(p, n, 0); }         \
-  void __footrace_write##n(const char *p) { touch(p, n, 1); }
+#define NAMED(name, n)                                               \
+  void __footrace_read##name(const char *p) { touch(p, n, 0); }      \
+  void __footrace_write##name(const char *p) { touch(p, n, 1); }
+#define SIZED(n) NAMED(n, n)
 SIZED(1)
 SIZED(2)
 SIZED(4)
@@ -44,6 +45,10 @@ SIZED(8)
 SIZED(16)
 SIZED(24)
 SIZED(32)
+NAMED(_unaligned2, 2)
+NAMED(_unaligned4, 4)
+NAMED(_unaligned8, 8)
+NAMED(_unaligned16, 16)
 void __footrace_read_range(const char *p, uint64_t n) { touch(p, n, 0); }
 void __footrace_write_range(const char *p, uint64_t n) { touch(p, n, 1); }
 void __footrace_read_strided(const char *p, uint32_t e, uint64_t c, uint64_t s) { strided(p, e, c, s, 0); }

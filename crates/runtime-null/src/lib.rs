@@ -38,6 +38,14 @@ null! {
     __footrace_write16(Pointer);
     __footrace_write24(Pointer);
     __footrace_write32(Pointer);
+    __footrace_read_unaligned2(Pointer);
+    __footrace_read_unaligned4(Pointer);
+    __footrace_read_unaligned8(Pointer);
+    __footrace_read_unaligned16(Pointer);
+    __footrace_write_unaligned2(Pointer);
+    __footrace_write_unaligned4(Pointer);
+    __footrace_write_unaligned8(Pointer);
+    __footrace_write_unaligned16(Pointer);
     __footrace_read_range(Pointer, u64);
     __footrace_write_range(Pointer, u64);
     __footrace_read_strided(Pointer, u32, u64, u64);

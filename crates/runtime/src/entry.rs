@@ -248,19 +248,21 @@ fn ranged(
 #[inline]
 pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     if bytes != 0 && !tls::own().is_alone() {
+        let at = address as usize;
         let quick = |thread: &mut Thread, runtime: &Runtime| {
+            if bytes <= FEW {
+                return matches!(runtime.analysis, Analysis::FastTrack(_))
+                    && few_words(thread, runtime, kind, at, bytes, pc);
+            }
             let words = Comb {
                 first: Addr(address as u64),
                 count: bytes as u64 / 8,
                 period: 1,
                 mask: 0xFF,
             };
-            bytes > FEW
-                && (address as usize | bytes).is_multiple_of(8)
-                && quick_words(thread, runtime, kind, words, pc)
+            (at | bytes).is_multiple_of(8) && quick_words(thread, runtime, kind, words, pc)
         };
         thread::with_quick(quick, |thread, runtime| {
-            let at = address as usize;
             let is_word = match &runtime.analysis {
                 Analysis::FastTrack(_) => at % 8 + bytes <= 8,
                 // Unaligned, but often one after the other.
@@ -281,10 +283,17 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     }
 }
 
+/// The same for few bytes: one function for all who have some.
+#[inline(never)]
+pub fn few(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
+    range(kind, address, bytes, pc);
+}
+
 /// Bytes that are few: an object with some fields.
 const FEW: usize = 64;
 
-/// Checks few bytes word by word, each in its quick way, if the inlined checks know the page. Otherwise nothing is done.
+/// Checks few bytes word by word, each in its quick way, if there are locations by word. Otherwise nothing is done.
+#[inline(never)]
 fn few_words(
     thread: &mut Thread,
     runtime: &Runtime,
@@ -295,17 +304,22 @@ fn few_words(
 ) -> bool {
     let own = tls::own();
     let end = address.wrapping_add(bytes);
-    let is_known = |at: usize| own.location(at).is_some();
-    if end < address || !is_known(address) || !is_known(end - 1) {
+    let precise = matches!(runtime.analysis, Analysis::FastTrack(_));
+    let by_word =
+        |at: usize| own.location(at).is_some() || precise && find(own, runtime, at).is_some();
+    if end < address || !by_word(address) || !by_word(end - 1) {
         return false;
     }
     let mut at = address;
     while at < end {
         let next = (at + 8 - at % 8).min(end);
         let size = (next - at) as u32;
-        // Parts of a word are of any size here.
-        if !quick_any(own, thread, runtime, kind, at, size, pc) {
+        // Parts of a word are of any size here. Of several words, most are known.
+        if own.is_known(kind, at, size) != Some(true)
+            && !quick_any(own, thread, runtime, kind, at, size, pc)
+        {
             slow_word(own, thread, runtime, kind, at, size, pc);
+            thread.show(own);
         }
         at = next;
     }
@@ -627,6 +641,7 @@ mod tests {
             include_str!("atomic.rs"),
             include_str!("start.rs"),
             include_str!("recording.rs"),
+            include_str!("unaligned.rs"),
         ];
         let defined = |name: &str| {
             let ends = [" ", "(", ";"];

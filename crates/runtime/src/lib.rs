@@ -54,6 +54,7 @@ mod sys;
 mod table;
 mod thread;
 mod tls;
+mod unaligned;
 mod unwind;
 
 #[cfg(footrace_image)]

@@ -191,6 +191,19 @@ impl Block {
         Some(unsafe { &*location })
     }
 
+    /// Is an access of `kind` to `size` bytes at `address`, within a word, redundant? If so, the thread need not enter. None if the inlined checks do not know
+    /// the page.
+    #[inline(always)]
+    pub fn is_known(&self, kind: AccessKind, address: usize, size: u32) -> Option<bool> {
+        let location = self.location(address)?;
+        let epoch = Epoch::from_bits(self.epoch.load(Ordering::Relaxed));
+        let entries: *const Entries = self.settled.load(Ordering::Relaxed).cast();
+        // SAFETY: a page is known, so the thread has begun, and `set_thread` put a table there.
+        let entries = unsafe { &*entries };
+        let asked = Asked::within(kind, address, size);
+        Some(location.is_known(entries, epoch, asked))
+    }
+
     /// Are accesses of `kind` to the `words` words at `address` redundant? If so, the thread need not enter.
     #[inline(always)]
     pub fn are_settled(&self, kind: AccessKind, address: usize, words: usize) -> bool {

@@ -17,8 +17,8 @@
 ; EXPECT extractelement <2 x ptr> %v, i32 1
 ; EXPECT call void @__footrace_read_masked
 ; EXPECT call <2 x i64> @llvm.masked.gather
-; EXPECT call void @__footrace_write_range
-; EXPECT call void @__footrace_write_range
+; EXPECT call void @__footrace_write_unaligned8
+; EXPECT call void @__footrace_write_unaligned8
 ; EXPECT call void @llvm.masked.scatter
 ; EXPECT define <8 x i32> @packed
 ; EXPECT call i8 @llvm.ctpop.i8
@@ -28,7 +28,8 @@
 ; STAT 3 read masked checks
 ; STAT 3 write masked checks
 ; STAT 1 read range checks
-; STAT 3 write range checks
+; STAT 2 write checks
+; STAT 1 write range checks
 define <8 x i32> @usual(ptr %p, <8 x i1> %k, <8 x i32> %v) {
   %a = call <8 x i32> @llvm.masked.load.v8i32.p0(ptr align 4 %p, <8 x i1> %k, <8 x i32> zeroinitializer)
   call void @llvm.masked.store.v8i32.p0(<8 x i32> %v, ptr align 4 %p, <8 x i1> %k)

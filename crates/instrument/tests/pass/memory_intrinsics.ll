@@ -11,15 +11,15 @@
 ; EXPECT call void @__footrace_write8(ptr %p)
 ; EXPECT call void @__footrace_read8(ptr %q)
 ; EXPECT call void @llvm.memcpy.inline
-; EXPECT call void @__footrace_write_range(ptr %p, i64 16)
-; EXPECT call void @__footrace_read_range(ptr %q, i64 16)
+; EXPECT call void @__footrace_write_unaligned16(ptr %p)
+; EXPECT call void @__footrace_read_unaligned16(ptr %q)
 ; EXPECT call void @llvm.memcpy.element.unordered.atomic
 ; EXPECT call void @__footrace_write_range(ptr %p, i64 7)
 ; EXPECT call void @llvm.memset.inline
-; STAT 1 read checks
-; STAT 1 write checks
-; STAT 3 read range checks
-; STAT 5 write range checks
+; STAT 2 read checks
+; STAT 2 write checks
+; STAT 2 read range checks
+; STAT 4 write range checks
 define void @f(ptr %p, ptr %q, i64 %n, i32 %m) {
   call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %q, i64 %n, i1 false)
   call void @llvm.memmove.p0.p0.i64(ptr align 8 %p, ptr align 8 %q, i64 40, i1 false)

@@ -18,14 +18,14 @@
 ; EXPECT define void @odd
 ; EXPECT call void @__footrace_read_range(ptr %p, i64 3)
 ; EXPECT call void @__footrace_write_range(ptr %p, i64 10)
-; EXPECT call void @__footrace_read_range(ptr %p, i64 2)
-; EXPECT call void @__footrace_read_range(ptr %p, i64 4)
-; EXPECT call void @__footrace_write_range(ptr %p, i64 8)
+; EXPECT call void @__footrace_read_unaligned2(ptr %p)
+; EXPECT call void @__footrace_read_unaligned4(ptr %p)
+; EXPECT call void @__footrace_write_unaligned8(ptr %p)
 ; EXPECT call void @__footrace_write16(ptr %p)
-; STAT 8 read checks
-; STAT 3 write checks
-; STAT 3 read range checks
-; STAT 2 write range checks
+; STAT 10 read checks
+; STAT 4 write checks
+; STAT 1 read range checks
+; STAT 1 write range checks
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 
 define void @reads(ptr %p) {

@@ -7,7 +7,7 @@
 ; EXPECT call void @llvm.x86.avx2.maskstore.d.256
 ; EXPECT call void @__footrace_write_masked(ptr %p, i32 1
 ; EXPECT call void @llvm.x86.sse2.maskmov.dqu
-; EXPECT call void @__footrace_read_range(ptr %p, i64 16)
+; EXPECT call void @__footrace_read_unaligned16(ptr %p)
 ; EXPECT call <16 x i8> @llvm.x86.sse3.ldu.dq
 ; EXPECT define <8 x i32> @gather2
 ; EXPECT sext i32
@@ -19,7 +19,7 @@
 ; EXPECT call void @llvm.x86.avx512.mask.scatter.dpq.512
 ; STAT 17 read masked checks
 ; STAT 10 write masked checks
-; STAT 1 read range checks
+; STAT 1 read checks
 define void @masks(ptr %p, <4 x i64> %m, <8 x i32> %k, <8 x i32> %v, <16 x i8> %b) {
   %a = call <4 x double> @llvm.x86.avx.maskload.pd.256(ptr %p, <4 x i64> %m)
   call void @llvm.x86.avx2.maskstore.d.256(ptr %p, <8 x i32> %k, <8 x i32> %v)
