@@ -251,8 +251,7 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
         let at = address as usize;
         let quick = |thread: &mut Thread, runtime: &Runtime| {
             if bytes <= FEW {
-                return matches!(runtime.analysis, Analysis::FastTrack(_))
-                    && few_words(thread, runtime, kind, at, bytes, pc);
+                return is_precise(runtime) && few_words(thread, runtime, kind, at, bytes, pc);
             }
             let words = Comb {
                 first: Addr(address as u64),
@@ -276,7 +275,9 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
                 }
                 return;
             }
-            if bytes > FEW || !few_words(thread, runtime, kind, at, bytes, pc) {
+            // With a precise detector the quick way has tried these words already.
+            let untried = bytes <= FEW && !is_precise(runtime);
+            if !(untried && few_words(thread, runtime, kind, at, bytes, pc)) {
                 range_inside(thread, runtime, kind, address as u64, bytes as u64, pc);
             }
         });
@@ -287,6 +288,12 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
 #[inline(never)]
 pub fn few(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
     range(kind, address, bytes, pc);
+}
+
+/// Does the detector have a location for each word, and nothing beside?
+#[inline(always)]
+fn is_precise(runtime: &Runtime) -> bool {
+    matches!(runtime.analysis, Analysis::FastTrack(_))
 }
 
 /// Bytes that are few: an object with some fields.
@@ -304,9 +311,9 @@ fn few_words(
 ) -> bool {
     let own = tls::own();
     let end = address.wrapping_add(bytes);
-    let precise = matches!(runtime.analysis, Analysis::FastTrack(_));
-    let by_word =
-        |at: usize| own.location(at).is_some() || precise && find(own, runtime, at).is_some();
+    let by_word = |at: usize| {
+        own.location(at).is_some() || is_precise(runtime) && find(own, runtime, at).is_some()
+    };
     if end < address || !by_word(address) || !by_word(end - 1) {
         return false;
     }
