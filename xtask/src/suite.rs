@@ -69,7 +69,7 @@ pub(crate) const LARGE: &[&str] = &[
     "crypt,series,lufact,moldyn,montecarlo,sparse,sor,raytracer,crypt.rs,series.rs,lufact.rs,moldyn.rs,montecarlo.rs,sparse.rs,\
      sor.rs,raytracer.rs",
     "--detectors",
-    "fasttrack,slimstate,bigfoot-pages",
+    "fasttrack,slimstate,slimstate-bb,bigfoot-pages",
     "--rounds",
     "1",
     "--no-valgrind",

@@ -241,22 +241,31 @@ fn large_arrays(results: &Results<'_>, text: &mut String) {
     text.push_str(
         "\n## SlimState, Table II with large arrays\n\nThe kernels at sizes at which their arrays fill 50 MB or more, where their work allows it \
          (`cargo xtask bench large`; series would take hours, moldyn's work is quadratic), each cell again C / Rust (the paper's). Shadow fractions of \
-         `slimstate`, and of `bigfoot-pages` beside the paper's best: bit sets for footprints and partitions. A page has at least one location there, so a fraction is \
+         `slimstate`, of `slimstate-bb` (bit sets for footprints and partitions: the paper's best), and of `bigfoot-pages`. A page has at least one location there, so a fraction is \
          seldom below 1/512; its elements are words of 8 bytes, however small the program's are. Memory is the peak beyond the \
          plain run's; that of ThreadSanitizer is known for C.\n\n",
     );
-    let memory = ["slimstate", "bigfoot-pages"];
-    let mut headings = vec!["program", "plain, MB", "SlimState", "pages (bit sets)"];
-    headings.extend(["memory of slimstate, in fasttrack's", "of pages"]);
-    headings.extend(["of slimstate, in ThreadSanitizer's", "of pages"]);
+    let memory = ["slimstate", "slimstate-bb", "bigfoot-pages"];
+    let mut headings = vec!["program", "plain, MB", "SlimState", "bit sets", "pages"];
+    headings.extend([
+        "memory of slimstate, in fasttrack's",
+        "of bit sets",
+        "of pages",
+    ]);
+    headings.extend([
+        "of slimstate, in ThreadSanitizer's",
+        "of bit sets",
+        "of pages",
+    ]);
     header(text, &headings);
     for paper in &SLIMSTATE {
         let peak = |name: &str| results.peak(name, "plain").map(|bytes| bytes / 1e6);
         let mut cells = vec![paper.program.to_string()];
         cells.push(results.beside(paper.program, peak, None, |mb| format!("{mb:.0}")));
-        for (column, known) in memory.into_iter().zip([paper.fraction, paper.both]) {
+        let known = [Some(paper.fraction), Some(paper.both), None];
+        for (column, known) in memory.into_iter().zip(known) {
             let value = |name: &str| results.fraction(name, column);
-            cells.push(results.beside(paper.program, value, Some(known), scientific));
+            cells.push(results.beside(paper.program, value, known, scientific));
         }
         for column in memory {
             let value = |name: &str| results.space(name, column);

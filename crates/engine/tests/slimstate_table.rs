@@ -116,7 +116,9 @@ fn check<P: Partition, F: Footprint>(before: &P, f: &F, set: &Set, n: u64) -> (P
         );
     }
     assert!(precise(&new, set), "not sufficiently precise: {}", what());
-    assert!(after.keeps(f, n).is_some(), "{}", what());
+    let Some((_, met)) = after.keeps(f, n) else {
+        panic!("not kept: {}", what());
+    };
     assert_eq!(
         before.keeps(f, n).is_some(),
         precise(&old, set),
@@ -146,7 +148,7 @@ fn check<P: Partition, F: Footprint>(before: &P, f: &F, set: &Set, n: u64) -> (P
     }
     // The commit visits exactly the parts of f, once each; single elements are not in T.
     let mut visited = Vec::new();
-    after.each_part(f, &mut |p| visited.push(p));
+    after.each_part(f, &met, &mut |p| visited.push(p));
     let mut wanted: Vec<u64> = set.iter().map(|&i| after.part_of(i)).collect();
     wanted.retain(|&p| p >= has);
     wanted.sort_unstable();

@@ -22,7 +22,7 @@ static THREADS: AtomicU32 = AtomicU32::new(0);
 const fn may(runtime: &Runtime) -> bool {
     matches!(
         runtime.analysis,
-        Analysis::FastTrack(_) | Analysis::SlimState(_)
+        Analysis::FastTrack(_) | Analysis::SlimState(_) | Analysis::SlimStateBb(_)
     )
 }
 

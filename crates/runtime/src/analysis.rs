@@ -9,7 +9,7 @@ use engine::pacer::Pacer;
 use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
 use engine::shadow::{Census, Entries, Epoch, FastTrackRule, Location};
-use engine::slimstate::SlimState;
+use engine::slimstate::{SlimState, SlimStateBb};
 use engine::sync::HappensBefore;
 use engine::sync::quick::Repeats;
 
@@ -191,6 +191,7 @@ detectors! {
     "fasttrack" => FastTrack(engine::FastTrack) = |_| engine::FastTrack::default();
     "djit" => Djit(engine::Djit) = |_| engine::Djit::default();
     "slimstate" => SlimState(SlimState) = |_| SlimState::default();
+    "slimstate-bb" => SlimStateBb(SlimStateBb) = |_| SlimStateBb::default();
     "rex" => Rex(Rex<engine::FastTrack, OwnThread>) =
         |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Order));
     "rex-lockset" => RexLockset(Rex<engine::FastTrack, OwnThread>) =
@@ -268,6 +269,7 @@ impl Analysis {
             Analysis::FastTrack(detector) => location.near(detector.shadow().depot()),
             Analysis::Djit(detector) => location.near(detector.shadow().depot()),
             Analysis::SlimState(detector) => location.near(detector.depot()),
+            Analysis::SlimStateBb(detector) => location.near(detector.depot()),
             _ => core::ptr::null(),
         }
     }
@@ -279,6 +281,7 @@ impl Analysis {
             Analysis::FastTrack(detector) => detector.shadow().split_location(addr),
             Analysis::Djit(detector) => detector.shadow().split_location(addr),
             Analysis::SlimState(detector) => detector.split_location(addr),
+            Analysis::SlimStateBb(detector) => detector.split_location(addr),
             _ => None,
         }
     }
@@ -291,6 +294,7 @@ impl Analysis {
             Analysis::FastTrack(detector) => detector.shadow().split_root(),
             Analysis::Djit(detector) => detector.shadow().split_root(),
             Analysis::SlimState(detector) => detector.split_root(),
+            Analysis::SlimStateBb(detector) => detector.split_root(),
             _ => core::ptr::null(),
         }
     }
@@ -325,7 +329,7 @@ impl Analysis {
     /// Are checks put off, so that a thread has some to make yet?
     pub fn puts_off(&self) -> bool {
         match self {
-            Analysis::SlimState(_) => true,
+            Analysis::SlimState(_) | Analysis::SlimStateBb(_) => true,
             Analysis::Recorded(recording) => recording.puts_off(),
             _ => false,
         }
@@ -335,6 +339,9 @@ impl Analysis {
     pub fn settle(&self, thread: &mut State) {
         match (self, thread) {
             (Analysis::SlimState(detector), State::SlimState(thread)) => {
+                detector.settle(thread, &mut found);
+            }
+            (Analysis::SlimStateBb(detector), State::SlimStateBb(thread)) => {
                 detector.settle(thread, &mut found);
             }
             (Analysis::Recorded(recording), State::Recorded(thread)) => recording.settle(thread),
@@ -349,6 +356,9 @@ impl Analysis {
                 (detector.order(), &mut thread.clock)
             }
             (Analysis::SlimState(detector), State::SlimState(thread)) => {
+                (detector.order(), thread.clock())
+            }
+            (Analysis::SlimStateBb(detector), State::SlimStateBb(thread)) => {
                 (detector.order(), thread.clock())
             }
             _ => return None,
@@ -376,6 +386,10 @@ impl Analysis {
                 let (shadow, thread) = detector.by_word(thread, addr)?;
                 Some((detector.order(), shadow, thread))
             }
+            (Analysis::SlimStateBb(detector), State::SlimStateBb(thread)) => {
+                let (shadow, thread) = detector.by_word(thread, addr)?;
+                Some((detector.order(), shadow, thread))
+            }
             _ => None,
         }
     }
@@ -398,6 +412,10 @@ impl Analysis {
                 let (shadow, thread) = detector.by_word_still(thread);
                 Some((detector.order(), shadow, thread))
             }
+            (Analysis::SlimStateBb(detector), State::SlimStateBb(thread)) => {
+                let (shadow, thread) = detector.by_word_still(thread);
+                Some((detector.order(), shadow, thread))
+            }
             _ => None,
         }
     }
@@ -408,6 +426,7 @@ impl Analysis {
             Analysis::FastTrack(detector) => detector.order().forget(id),
             Analysis::Djit(detector) => detector.order().forget(id),
             Analysis::SlimState(detector) => detector.order().forget(id),
+            Analysis::SlimStateBb(detector) => detector.order().forget(id),
             Analysis::Recorded(recording) => recording.forget(id),
             // The others keep more than clocks under that name.
             _ => {}
@@ -422,6 +441,7 @@ impl State {
         match self {
             State::FastTrack(thread) | State::Djit(thread) => thread.clock.epoch().bits(),
             State::SlimState(thread) => thread.epoch().bits(),
+            State::SlimStateBb(thread) => thread.epoch().bits(),
             _ => Epoch::NEVER.bits(),
         }
     }
@@ -431,6 +451,7 @@ impl State {
         match self {
             State::FastTrack(thread) | State::Djit(thread) => Some(thread.memo.settled()),
             State::SlimState(thread) => Some(thread.settled()),
+            State::SlimStateBb(thread) => Some(thread.settled()),
             _ => None,
         }
     }
@@ -440,6 +461,7 @@ impl State {
         match self {
             State::FastTrack(thread) => Some(thread.counts.entries()),
             State::SlimState(thread) => Some(thread.counts()),
+            State::SlimStateBb(thread) => Some(thread.counts()),
             _ => None,
         }
     }
@@ -450,6 +472,7 @@ impl State {
         match self {
             State::FastTrack(thread) => Some(&thread.clock),
             State::SlimState(thread) => Some(thread.now()),
+            State::SlimStateBb(thread) => Some(thread.now()),
             _ => None,
         }
     }

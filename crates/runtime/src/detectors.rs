@@ -28,6 +28,8 @@ pub const DETECTORS: &[Detector] = &[
     detector("fasttrack", "fasttrack", "all"),
     detector("djit", "djit", "all"),
     detector("slimstate", "slimstate", "all"),
+    // Bit sets for its footprints and its partitions: Table II's last column.
+    detector("slimstate-bb", "slimstate-bb", "all"),
     detector("rex", "rex", "all"),
     detector("rex-lockset", "rex-lockset", "all"),
     detector("pacer", "pacer", "all"),

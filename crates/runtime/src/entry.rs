@@ -265,7 +265,7 @@ pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
             let is_word = match &runtime.analysis {
                 Analysis::FastTrack(_) => at % 8 + bytes <= 8,
                 // Unaligned, but often one after the other.
-                Analysis::SlimState(_) => bytes <= 8,
+                Analysis::SlimState(_) | Analysis::SlimStateBb(_) => bytes <= 8,
                 _ => false,
             };
             if is_word {

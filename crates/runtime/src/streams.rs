@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use engine::detector::Access;
-use engine::slimstate::{PlaceKey, SlimThread, Strided};
+use engine::slimstate::{Footprint, Partition, PlaceKey, Slim, SlimThread};
 use event::Addr;
 
 use crate::analysis::{Analysis, State};
@@ -36,12 +36,10 @@ pub fn open(own: &tls::Block, thread: *const Thread) {
     let state = unsafe { thread.as_ref() }.map(|thread| &thread.state);
     let table = match (thread::runtime().map(|runtime| &runtime.analysis), state) {
         (Some(Analysis::SlimState(detector)), Some(State::SlimState(state))) => {
-            let versions = detector.versions().table().cast_mut();
-            own.disturbed.store(versions, Ordering::Relaxed);
-            let plain = state.plain().cast_mut().cast();
-            own.plain.store(plain, Ordering::Relaxed);
-            show_window(own, state);
-            state.streams().cast_mut().cast()
+            show(own, detector, state)
+        }
+        (Some(Analysis::SlimStateBb(detector)), Some(State::SlimStateBb(state))) => {
+            show(own, detector, state)
         }
         _ => {
             own.window.store(core::ptr::null_mut(), Ordering::Relaxed);
@@ -51,8 +49,22 @@ pub fn open(own: &tls::Block, thread: *const Thread) {
     own.streams.store(table, Ordering::Release);
 }
 
+/// All but the streams themselves, which are returned.
+fn show<F: Footprint, P: Partition>(
+    own: &tls::Block,
+    detector: &Slim<F, P>,
+    state: &SlimThread<F>,
+) -> *mut () {
+    let versions = detector.versions().table().cast_mut();
+    own.disturbed.store(versions, Ordering::Relaxed);
+    let plain = state.plain().cast_mut().cast();
+    own.plain.store(plain, Ordering::Relaxed);
+    show_window(own, state);
+    state.streams().cast_mut().cast()
+}
+
 /// Shows the stubs which stream answers for reads.
-fn show_window(own: &tls::Block, state: &SlimThread<Strided>) {
+fn show_window<F: Footprint>(own: &tls::Block, state: &SlimThread<F>) {
     let window = state.window().cast_mut();
     own.window.store(window, Ordering::Relaxed);
 }
@@ -60,31 +72,32 @@ fn show_window(own: &tls::Block, state: &SlimThread<Strided>) {
 /// Is the access done? One of another detector never is.
 #[inline(always)]
 pub fn foreseen(thread: &mut Thread, runtime: &Runtime, addr: Addr, size: u32, pc: usize) -> bool {
-    let Analysis::SlimState(detector) = &runtime.analysis else {
-        return false;
-    };
-    let Some(key) = key(pc) else {
-        return false;
-    };
-    let State::SlimState(state) = &mut thread.state else {
-        return false;
-    };
-    detector.take(state, key, addr, u64::from(size))
+    let size = u64::from(size);
+    match (&runtime.analysis, &mut thread.state) {
+        (Analysis::SlimState(detector), State::SlimState(state)) => {
+            key(pc).is_some_and(|key| detector.take(state, key, addr, size))
+        }
+        (Analysis::SlimStateBb(detector), State::SlimStateBb(state)) => {
+            key(pc).is_some_and(|key| detector.take(state, key, addr, size))
+        }
+        _ => false,
+    }
 }
 
 /// Nothing is foreseen from now on, until accesses begin to follow each other anew.
 pub fn forget(thread: &mut Thread, runtime: &Runtime) {
-    if let (Analysis::SlimState(detector), State::SlimState(state)) =
-        (&runtime.analysis, &mut thread.state)
-    {
-        detector.still(state, &mut found);
+    match (&runtime.analysis, &mut thread.state) {
+        (Analysis::SlimState(detector), State::SlimState(state)) => {
+            detector.still(state, &mut found);
+        }
+        (Analysis::SlimStateBb(detector), State::SlimStateBb(state)) => {
+            detector.still(state, &mut found);
+        }
+        _ => {}
     }
 }
 
-/// The long way, for one that [`foreseen`] did not take. False if the detector has no streams: nothing was done.
-///
-/// The inlined checks had better not know the page of an array, even if a neighbour has locations there: they would look at untouched ones
-/// for each element, before the stubs do what there is to do.
+/// The long way, for one that [`foreseen`] did not take. [`Done::No`] if the detector has no streams: nothing was done.
 #[inline(always)]
 pub fn not_foreseen(
     own: &tls::Block,
@@ -98,14 +111,32 @@ pub fn not_foreseen(
     };
     match (&runtime.analysis, &mut thread.state) {
         (Analysis::SlimState(detector), State::SlimState(state)) => {
-            detector.access_at(state, key, access, &mut found);
-            if !state.is_in_array(access.addr, detector.versions()) {
-                return Done::ByWord;
-            }
-            show_window(own, state);
-            own.forget(access.addr.0 as usize);
-            Done::InArray
+            go(own, detector, state, key, access)
+        }
+        (Analysis::SlimStateBb(detector), State::SlimStateBb(state)) => {
+            go(own, detector, state, key, access)
         }
         _ => Done::No,
     }
+}
+
+/// The same with a detector that has streams.
+///
+/// The inlined checks had better not know the page of an array, even if a neighbour has locations there: they would look at untouched ones
+/// for each element, before the stubs do what there is to do.
+#[inline(always)]
+fn go<F: Footprint, P: Partition>(
+    own: &tls::Block,
+    detector: &Slim<F, P>,
+    state: &mut SlimThread<F>,
+    key: PlaceKey,
+    access: Access,
+) -> Done {
+    detector.access_at(state, key, access, &mut found);
+    if !state.is_in_array(access.addr, detector.versions()) {
+        return Done::ByWord;
+    }
+    show_window(own, state);
+    own.forget(access.addr.0 as usize);
+    Done::InArray
 }

@@ -49,7 +49,14 @@ pub(crate) enum Detectors {
 /// FastTrack on every access, and the default.
 const ALWAYS: [&str; 2] = ["fasttrack", "bigfoot-pages"];
 /// The others that are exact.
-const OTHERS: [&str; 5] = ["djit", "slimstate", "redcard", "slimcard", "bigfoot"];
+const OTHERS: [&str; 6] = [
+    "djit",
+    "slimstate",
+    "slimstate-bb",
+    "redcard",
+    "slimcard",
+    "bigfoot",
+];
 
 impl Detectors {
     /// Those for one program; the same ones each time.
@@ -271,7 +278,7 @@ fn compare(
     let now = golden::normalise(report, &places.repository);
     let own = program.golden(Some(detector));
     let common = program.golden(None);
-    let moved = tool::placement(detector) != "all" || detector == "slimstate";
+    let moved = tool::placement(detector) != "all" || detector.starts_with("slimstate");
     if moved && !own.exists() {
         return Ok(Outcome::Passed);
     }

@@ -25,6 +25,7 @@ use super::directory::granules_of;
 use super::footprint::Footprint;
 use super::ground::{Ground, Manner};
 use super::partition::{Partition, Shadow as Refined};
+use super::pieces::Pieces;
 use super::trail::Trail;
 use super::{Rule, Strided};
 use crate::lock::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -77,7 +78,7 @@ pub(super) struct Body<P> {
     /// log2 of the bytes in an element.
     pub(super) shift: u8,
     pub(super) partition: P,
-    pub(super) table: Vec<Location>,
+    pub(super) table: Pieces<Location>,
     /// The single elements' locations, by word, if some of the memory was given to another block while
     /// this one may still be accessed or has footprints to be committed: the byte-exact shadow is the other block's then.
     own: Option<Vec<Location>>,
@@ -104,7 +105,7 @@ impl<P: Partition> Default for Array<P> {
                 bytes: 0..0,
                 shift: 0,
                 partition: P::coarse(1),
-                table: Vec::new(),
+                table: Pieces::default(),
                 own: None,
                 detached: Vec::new(),
                 site: Site(0),
@@ -141,9 +142,9 @@ impl<P: Partition> Body<P> {
     pub(super) fn end(&mut self, depot: &Depot) {
         self.used = false;
         discard(&self.table, depot);
-        empty(&mut self.table);
+        self.table.clear();
         if let Some(own) = self.own.take() {
-            discard(&own, depot);
+            discard(&own.into(), depot);
         }
         self.detached = Vec::new();
         self.partition = P::coarse(1);
@@ -157,7 +158,7 @@ impl<P: Partition> Body<P> {
             discard(&self.table, ground.memory.depot());
             let location = Location::new();
             ground.touch(&location, Manner::plain(AccessKind::Write), site);
-            self.table = alloc::vec![location];
+            self.table = alloc::vec![location].into();
         }
     }
     /// The elements of a strided range, as bytes of memory.
@@ -172,15 +173,9 @@ impl<P: Partition> Body<P> {
     }
 }
 
-/// Back to no locations. Room for one, which most arrays begin with, is kept.
-fn empty(table: &mut Vec<Location>) {
-    table.clear();
-    table.shrink_to(1);
-}
-
 /// What changes when a partition is refined.
 struct Change<'a, 'g> {
-    table: &'a mut Vec<Location>,
+    table: &'a mut Pieces<Location>,
     own: Option<&'a mut Vec<Location>>,
     base: u64,
     shift: u8,
@@ -188,8 +183,8 @@ struct Change<'a, 'g> {
 }
 
 /// Forgets what is in the locations, so that the depot has no more of it.
-fn discard(table: &[Location], depot: &Depot) {
-    for location in table {
+fn discard(table: &Pieces<Location>, depot: &Depot) {
+    for location in table.iter() {
         location.clear(depot, 0xFF);
     }
 }
@@ -199,16 +194,19 @@ impl Refined for Change<'_, '_> {
         let depot = self.ground.memory.depot();
         if locations == 0 {
             discard(self.table, depot);
-            return empty(self.table);
+            return self.table.clear();
         }
-        let new = (0..locations)
-            .map(|x| self.table[origin(x) as usize].copy(depot))
+        let new: Vec<Location> = (0..locations)
+            .map(|x| self.table.get(origin(x) as usize).copy(depot))
             .collect();
-        let old = core::mem::replace(self.table, new);
+        let old = core::mem::replace(self.table, new.into());
         discard(&old, depot);
     }
     fn grow(&mut self, origin: u64) {
-        let new = self.table[origin as usize].copy(self.ground.memory.depot());
+        let new = self
+            .table
+            .get(origin as usize)
+            .copy(self.ground.memory.depot());
         self.table.push(new);
     }
     fn single(&mut self, elements: Strided, origin: u64) {
@@ -222,7 +220,7 @@ impl Refined for Change<'_, '_> {
             hi: elements.last() + 1,
             stride: elements.step(),
         };
-        let location = &self.table[origin as usize];
+        let location = self.table.get(origin as usize);
         let Some(own) = &mut self.own else {
             return self.ground.memory.settle(elements, location);
         };
@@ -235,6 +233,9 @@ impl Refined for Change<'_, '_> {
             }
             own[at].absorb(depot, &history, mask);
         });
+    }
+    fn singles(&self, n: u64) -> u64 {
+        n.min((n << self.shift).div_ceil(8))
     }
 }
 
@@ -290,7 +291,6 @@ impl<P: Partition> Array<P> {
         let partition = P::coarse(n);
         body.table.clear();
         if partition.singles(n) == 0 {
-            body.table.reserve_exact(1);
             body.table.push(Location::new());
         }
         body.bytes = bytes;
@@ -412,7 +412,8 @@ impl<P: Partition> Array<P> {
                 hi: 1,
                 stride: 1,
             };
-            let location = &body.table[(body.partition.part_of(i) - singles) as usize];
+            let part = body.partition.part_of(i);
+            let location = body.table.get((part - singles) as usize);
             ground.memory.settle(byte, location);
         }
     }
@@ -474,7 +475,7 @@ impl<P: Partition> Body<P> {
                 None => false,
             };
         }
-        let Some(rule) = self.partition.keeps(&trail.footprint, n) else {
+        let Some((rule, met)) = self.partition.keeps(&trail.footprint, n) else {
             return false;
         };
         ground.tally.rule(rule);
@@ -484,8 +485,8 @@ impl<P: Partition> Body<P> {
         }
         let site = ground.site_of(trail, (self.bytes.start, shift));
         ground.tally.blurred += u64::from(site.is_none() || trail.is_blurred());
-        self.partition.each_part(&trail.footprint, &mut |p| {
-            let location = &self.table[(p - singles) as usize];
+        self.partition.each_part(&trail.footprint, &met, &mut |p| {
+            let location = self.table.get((p - singles) as usize);
             let site = site.unwrap_or_else(|| {
                 let mut first = None;
                 self.partition.members(p, n, &mut |run| {

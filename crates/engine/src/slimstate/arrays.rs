@@ -314,14 +314,16 @@ impl<P: Partition> Arrays<P> {
     /// Bytes in use now.
     pub(super) fn bytes(&self, f: &mut dyn FnMut(&'static str, u64)) {
         let used = self.used.load(Acquire);
-        let (mut locations, mut own) = (0, 0);
+        let (mut locations, mut own, mut partitions) = (0, 0, 0);
         for number in 1..=used {
             let body = self.entries.get(number).body.read();
             locations += body.table.capacity() as u64;
             own += body.own_locations();
+            partitions += body.partition.bytes() as u64;
         }
         let each = size_of::<Location>() as u64;
         f("arrays", u64::from(used) * size_of::<Array<P>>() as u64);
+        f("partitions of arrays", partitions);
         f("locations of arrays", locations * each);
         f("locations of blocks that are gone", own * each);
         f("the directory of arrays", self.directory.bytes());

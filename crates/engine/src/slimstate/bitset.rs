@@ -8,7 +8,7 @@ use super::footprint::{Footprint, Shape, gcd};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-const WORDS: usize = 64;
+const WORDS: usize = 16;
 const PAGE: u64 = 64 * WORDS as u64;
 
 /// A set of indices, one bit each.
@@ -20,15 +20,6 @@ pub struct BitSet {
 }
 
 impl BitSet {
-    /// How many indices.
-    pub fn len(&self) -> u64 {
-        self.len
-    }
-    /// No index at all?
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     fn word(&self, index: u64) -> u64 {
         let page = self
             .pages
@@ -52,17 +43,8 @@ impl BitSet {
     }
 
     fn insert(&mut self, more: Strided) {
-        if more.step() > 1 {
-            for i in more.indices() {
-                self.set(i / 64, 1 << (i % 64));
-            }
-            return;
-        }
-        let (first, last) = (more.first(), more.last());
-        for index in first / 64..=last / 64 {
-            let from = if index == first / 64 { first % 64 } else { 0 };
-            let to = if index == last / 64 { last % 64 } else { 63 };
-            self.set(index, (u64::MAX << from) & (u64::MAX >> (63 - to)));
+        for (index, mask) in words(more) {
+            self.set(index, mask);
         }
     }
 
@@ -83,6 +65,19 @@ impl BitSet {
             i = (i / 64 + 1) * 64;
         }
         (!member).then_some(i)
+    }
+
+    /// Calls `f` with each word that has a bit, ascending.
+    fn each_word(&self, f: &mut dyn FnMut(u64, u64)) {
+        for (number, page) in (0..).zip(&self.pages) {
+            if let Some(words) = page {
+                for (at, &word) in (number * WORDS as u64..).zip(&**words) {
+                    if word != 0 {
+                        f(at, word);
+                    }
+                }
+            }
+        }
     }
 
     /// Calls `f` with each maximal run of neighbours, ascending.
@@ -116,6 +111,38 @@ impl BitSet {
     }
 }
 
+/// The bits of a word that are so far apart, from the lowest on.
+const fn every(step: u64) -> u64 {
+    let (mut bits, mut width) = (1, step);
+    while width < 64 {
+        bits |= bits << width;
+        width *= 2;
+    }
+    bits
+}
+
+/// The words that a strided range has a bit in, each with its bits.
+fn words(range: Strided) -> impl Iterator<Item = (u64, u64)> {
+    let (mut at, last, step) = (range.first(), range.last(), range.step());
+    core::iter::from_fn(move || {
+        if at > last {
+            return None;
+        }
+        let index = at / 64;
+        let end = last.min(index * 64 + 63);
+        let mut mask = 0;
+        if step == 1 {
+            mask = (u64::MAX << (at % 64)) & (u64::MAX >> (63 - end % 64));
+            at = end + 1;
+        }
+        while at <= end {
+            mask |= 1 << (at % 64);
+            at += step;
+        }
+        Some((index, mask))
+    })
+}
+
 impl Footprint for BitSet {
     fn extend(&mut self, more: Strided) -> bool {
         if !more.is_empty() {
@@ -123,15 +150,82 @@ impl Footprint for BitSet {
         }
         true
     }
-    fn is_empty(&self) -> bool {
-        self.len == 0
+    #[inline]
+    fn extend_one(&mut self, i: u64) -> bool {
+        self.set(i / 64, 1 << (i % 64));
+        true
+    }
+    fn len(&self) -> u64 {
+        self.len
     }
     fn clear(&mut self) {
         self.pages.clear();
         self.len = 0;
     }
     fn pieces(&self, f: &mut dyn FnMut(Strided)) {
-        self.runs(&mut |first, last| f(Strided::run(first, last)));
+        let mut piece = Strided::EMPTY;
+        self.each_word(&mut |index, word| {
+            let mut rest = word;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                let i = index * 64 + u64::from(bit);
+                let step = match piece.len() {
+                    0 => 0,
+                    // Not one that a run begins with.
+                    1 if i - piece.last() > 1 && rest >> bit & 2 != 0 => 0,
+                    1 => i - piece.last(),
+                    _ => piece.step(),
+                };
+                if step == 0 || i - piece.last() != step {
+                    if step != 0 || piece.len() == 1 {
+                        f(piece);
+                    }
+                    piece = Strided::one(i);
+                    rest &= rest - 1;
+                    continue;
+                }
+                // As far as the word goes on like that.
+                let expected = every(step) << bit;
+                let other = (rest ^ expected).trailing_zeros();
+                let below = u64::MAX.checked_shr(64 - other).unwrap_or(0);
+                let last = 63 - (expected & below).leading_zeros();
+                piece = Strided::new(piece.first(), index * 64 + u64::from(last), step);
+                rest &= !below;
+            }
+        });
+        if !piece.is_empty() {
+            f(piece);
+        }
+    }
+    fn run_at(&self, i: u64) -> Option<(u64, u64)> {
+        let words = self.pages.get((i / PAGE) as usize)?.as_ref()?;
+        let (mut at, bit) = ((i / 64) as usize % WORDS, (i % 64) as u32);
+        let word = words[at];
+        if word >> bit & 1 == 0 {
+            return None;
+        }
+        let mut down = (word << (63 - bit)).leading_ones();
+        let mut first = i + 1 - u64::from(down);
+        while first.is_multiple_of(64) && at > 0 {
+            at -= 1;
+            down = words[at].leading_ones();
+            first -= u64::from(down);
+            if down < 64 {
+                break;
+            }
+        }
+        at = (i / 64) as usize % WORDS;
+        let mut up = (word >> bit).trailing_ones();
+        let mut end = i + u64::from(up);
+        while end.is_multiple_of(64) && at + 1 < WORDS {
+            at += 1;
+            up = words[at].trailing_ones();
+            end += u64::from(up);
+            if up < 64 {
+                break;
+            }
+        }
+        Some((first, end - 1))
     }
     fn shape(&self, n: u64) -> Shape {
         let mut shape: Option<Shape> = None;
@@ -186,7 +280,7 @@ impl Footprint for BitSet {
         self.word(i / 64) >> (i % 64) & 1 != 0
     }
     fn includes(&self, more: Strided) -> bool {
-        more.indices().all(|i| self.contains(i))
+        words(more).all(|(index, mask)| self.word(index) & mask == mask)
     }
     fn finer(&self, ratio: u64) -> Option<Self> {
         let mut finer = BitSet::default();

@@ -21,12 +21,14 @@ pub trait Footprint: Clone + Default + Send {
     fn extend_all(&mut self, pieces: &mut Vec<Strided>) {
         pieces.retain(|&piece| !self.extend(piece));
     }
-    /// If the set is a run of neighbours: the first and the last of them.
-    fn as_run(&self) -> Option<(u64, u64)> {
-        None
-    }
+    /// If `i` is in the set: the first and the last of some neighbours, `i` among them, that are all in it.
+    fn run_at(&self, i: u64) -> Option<(u64, u64)>;
+    /// How many indices.
+    fn len(&self) -> u64;
     /// No index at all?
-    fn is_empty(&self) -> bool;
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     /// Back to no index.
     fn clear(&mut self);
     /// Calls `f` with evenly spaced pieces that make up the set, each above the one before.

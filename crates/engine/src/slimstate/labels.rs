@@ -4,29 +4,35 @@
 //!
 //! The paper keeps a bit set for each part, and reports that this is prohibitive. The parts are
 //! disjoint, so one label per element says the same: cutting costs the size of the footprint, whatever the
-//! number of parts. Stretches of elements with the same label are kept as one.
+//! number of parts. `chunk` has the labels of neighbours in few bytes.
 
+use super::chunk::{CHUNK, Chunk, Run};
 use super::footprint::Footprint;
 use super::partition::{Part, Partition, Shadow};
+use super::pieces::Pieces;
 use super::{Rule, Strided};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Elements in a chunk of labels.
-const CHUNK: u64 = 1024;
-
-#[derive(Clone, Debug)]
-enum Chunk {
-    Uniform(u32),
-    Each(Box<[u32; CHUNK as usize]>),
-}
-
 /// An arbitrary partition.
 #[derive(Clone, Debug)]
-pub struct Labels {
+pub enum Labels {
+    /// `{0, …, n-1}`.
+    Coarse,
+    /// `{0}, {1}, …, {n-1}`.
+    Fine,
+    /// Whatever a label for each element says.
+    Parts(Box<Parts>),
+}
+
+/// A partition of at least two parts.
+#[derive(Clone, Debug)]
+pub struct Parts {
     chunks: Vec<Chunk>,
-    /// Number of elements of each part, by label. Empty if every element is a part: FINE.
-    sizes: Vec<u64>,
+    /// Number of elements of each part, by label.
+    sizes: Pieces<u32>,
+    /// Of all of them.
+    n: u64,
 }
 
 /// How many elements of one part a footprint has, while it is being cut.
@@ -35,44 +41,97 @@ struct Cut {
     inside: u64,
 }
 
-impl Labels {
-    fn label(&self, i: u64) -> u32 {
-        match &self.chunks[(i / CHUNK) as usize] {
-            Chunk::Uniform(label) => *label,
-            Chunk::Each(labels) => labels[(i % CHUNK) as usize],
-        }
+/// So many parts that were met last are looked at before one is taken for a new one: alternating parts are met again and again.
+const RECENT: usize = 4;
+
+/// Calls `g` with the chunks that a piece of a footprint is in, and what of the piece is in each.
+fn chunks_of(piece: Strided, mut g: impl FnMut(usize, Strided)) {
+    let mut i = piece.first();
+    while i <= piece.last() {
+        let end = (i / CHUNK + 1) * CHUNK - 1;
+        let within = Strided::new(i, end.min(piece.last()), piece.step());
+        g((i / CHUNK) as usize, within);
+        i = within.last() + piece.step();
+    }
+}
+
+impl Parts {
+    fn coarse(n: u64) -> Option<Parts> {
+        let chunks = usize::try_from(n.div_ceil(CHUNK)).ok()?;
+        Some(Parts {
+            chunks: alloc::vec![Chunk::Uniform(0); chunks],
+            sizes: alloc::vec![u32::try_from(n).ok()?].into(),
+            n,
+        })
+    }
+
+    fn size(&self, label: u32) -> u64 {
+        u64::from(*self.sizes.get(label as usize))
+    }
+
+    /// Elements of a chunk.
+    fn len(&self, chunk: usize) -> usize {
+        (self.n - chunk as u64 * CHUNK).min(CHUNK) as usize
     }
 
     /// Calls `g` with runs of `f` that have one label.
     fn labelled<F: Footprint>(&self, f: &F, g: &mut dyn FnMut(u32, Strided)) {
+        let (mut labels, mut unpacked) = (Vec::new(), usize::MAX);
         f.pieces(&mut |piece| {
-            let mut i = piece.first();
-            while i <= piece.last() {
-                match &self.chunks[(i / CHUNK) as usize] {
-                    Chunk::Uniform(label) => {
-                        let end = (i / CHUNK + 1) * CHUNK - 1;
-                        let within = Strided::new(i, end.min(piece.last()), piece.step());
-                        g(*label, within);
-                        i = within.last() + piece.step();
-                    }
-                    Chunk::Each(labels) => {
-                        g(labels[(i % CHUNK) as usize], Strided::one(i));
-                        i += piece.step();
-                    }
+            chunks_of(piece, |number, within| {
+                let first = number as u64 * CHUNK;
+                let chunk = &self.chunks[number];
+                if let Chunk::Uniform(label) = chunk {
+                    return g(*label, within);
                 }
-            }
+                if within.len() == 1 {
+                    return g(chunk.label((within.first() - first) as usize), within);
+                }
+                if within.step() == 1
+                    && let Some(runs) = chunk.runs()
+                {
+                    let [from, to] = [within.first(), within.last()].map(|i| (i - first) as usize);
+                    return Run::each(runs, from, to, |label, from, to| {
+                        g(label, Strided::run(first + from as u64, first + to as u64));
+                    });
+                }
+                if unpacked != number {
+                    chunk.unpack(self.len(number), &mut labels);
+                    unpacked = number;
+                }
+                let all = &labels[(within.first() - first) as usize..];
+                let step = within.step();
+                let mut each = all.iter().step_by(step as usize);
+                let (mut at, last) = (within.first(), within.last());
+                while at <= last
+                    && let Some(&label) = each.next()
+                {
+                    let more = (last - at) / step;
+                    let same = each.clone().take(more as usize);
+                    let same = same.take_while(|&&next| next == label).count();
+                    let end = at + same as u64 * step;
+                    g(label, Strided::new(at, end, step));
+                    if same > 0 {
+                        each.nth(same - 1);
+                    }
+                    at = end + step;
+                }
+            });
         });
     }
 
     /// The parts that `f` meets, with the number of elements it has of each, ordered by label.
     fn met<F: Footprint>(&self, f: &F) -> Vec<Cut> {
         let mut met: Vec<Cut> = Vec::new();
-        self.labelled(f, &mut |label, run| match met.last_mut() {
-            Some(cut) if cut.label == label => cut.inside += run.len(),
-            _ => met.push(Cut {
-                label,
-                inside: run.len(),
-            }),
+        self.labelled(f, &mut |label, run| {
+            let mut recent = met.iter_mut().rev().take(RECENT);
+            match recent.find(|cut| cut.label == label) {
+                Some(cut) => cut.inside += run.len(),
+                None => met.push(Cut {
+                    label,
+                    inside: run.len(),
+                }),
+            }
         });
         met.sort_unstable_by_key(|cut| cut.label);
         met.dedup_by(|next, first| {
@@ -85,164 +144,201 @@ impl Labels {
         met
     }
 
-    fn relabel(&mut self, run: Strided, label: u32) {
-        let chunk = &mut self.chunks[(run.first() / CHUNK) as usize];
-        if run.step() == 1 && run.len() == CHUNK {
-            *chunk = Chunk::Uniform(label);
-            return;
-        }
-        if let Chunk::Uniform(old) = *chunk {
-            *chunk = Chunk::Each(Box::new([old; CHUNK as usize]));
-        }
-        if let Chunk::Each(labels) = chunk {
-            for i in run.indices() {
-                labels[(i % CHUNK) as usize] = label;
-            }
-        }
+    fn has_all(&self, cut: &Cut) -> bool {
+        cut.inside == self.size(cut.label)
     }
 
-    fn is_fine(&self) -> bool {
-        self.sizes.is_empty()
+    /// Each part that `f` cuts loses what `f` has of it to a new part.
+    fn cut<F: Footprint>(&mut self, f: &F, shadow: &mut dyn Shadow) -> Rule {
+        let mut met = self.met(f);
+        met.retain(|cut| !self.has_all(cut));
+        if met.is_empty() {
+            return Rule::PartsKept;
+        }
+        let first_new = self.sizes.len();
+        for cut in &met {
+            let inside = cut.inside as u32;
+            *self.sizes.get_mut(cut.label as usize) -= inside;
+            self.sizes.push(inside);
+            shadow.grow(u64::from(cut.label));
+        }
+        let new = |label: u32| {
+            let at = met.binary_search_by_key(&label, |cut| cut.label);
+            at.map_or(label, |at| (first_new + at) as u32)
+        };
+        // The chunk that is written out, and its labels.
+        let (mut labels, mut unpacked) = (Vec::new(), None);
+        f.pieces(&mut |piece| {
+            chunks_of(piece, |number, within| {
+                if let Chunk::Uniform(label) = self.chunks[number]
+                    && (within.len() == self.len(number) as u64 || new(label) == label)
+                {
+                    self.chunks[number] = Chunk::Uniform(new(label));
+                    return;
+                }
+                if unpacked != Some(number) {
+                    if let Some(before) = unpacked.replace(number) {
+                        self.chunks[before] = Chunk::pack(&labels);
+                    }
+                    self.chunks[number].unpack(self.len(number), &mut labels);
+                }
+                let mut last = (u32::MAX, u32::MAX);
+                for i in within.indices() {
+                    let label = &mut labels[(i % CHUNK) as usize];
+                    if *label != last.0 {
+                        last = (*label, new(*label));
+                    }
+                    *label = last.1;
+                }
+            });
+        });
+        if let Some(number) = unpacked {
+            self.chunks[number] = Chunk::pack(&labels);
+        }
+        Rule::PartsCut
+    }
+
+    fn finer(&self, ratio: u64) -> Option<Parts> {
+        let n = self.n * ratio;
+        let mut finer = Parts::coarse(n)?;
+        let sizes = self.sizes.iter().map(|size| size * ratio as u32);
+        finer.sizes = sizes.collect::<Vec<_>>().into();
+        let (mut labels, mut smaller) = (Vec::new(), Vec::new());
+        let mut chunks = finer.chunks.iter_mut();
+        for (number, chunk) in self.chunks.iter().enumerate() {
+            chunk.unpack(self.len(number), &mut labels);
+            for piece in labels.chunks((CHUNK / ratio) as usize) {
+                smaller.clear();
+                let each = piece
+                    .iter()
+                    .flat_map(|&label| (0..ratio).map(move |_| label));
+                smaller.extend(each);
+                *chunks.next()? = Chunk::pack(&smaller);
+            }
+        }
+        Some(finer)
     }
 }
 
 impl core::fmt::Display for Labels {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(self.kind())?;
-        match self.sizes.len() {
-            0 | 1 => Ok(()),
-            parts => write!(f, "({parts})"),
+        match self {
+            Labels::Coarse | Labels::Fine => Ok(()),
+            Labels::Parts(parts) => write!(f, "({})", parts.sizes.len()),
         }
     }
 }
 
 impl Partition for Labels {
+    /// The labels.
+    type Met = Vec<u32>;
     fn coarse(n: u64) -> Self {
-        if n == 1 {
-            return Labels {
-                chunks: Vec::new(),
-                sizes: Vec::new(),
-            };
-        }
-        let chunks = usize::try_from(n.div_ceil(CHUNK)).unwrap_or(usize::MAX);
-        Labels {
-            chunks: alloc::vec![Chunk::Uniform(0); chunks],
-            sizes: alloc::vec![n],
-        }
+        if n == 1 { Labels::Fine } else { Labels::Coarse }
     }
     fn kind(&self) -> &'static str {
-        match self.sizes.len() {
-            0 => "FINE",
-            1 => "COARSE",
-            _ => "PARTS",
+        match self {
+            Labels::Coarse => "COARSE",
+            Labels::Fine => "FINE",
+            Labels::Parts(_) => "PARTS",
         }
     }
     fn parts(&self, n: u64) -> u64 {
-        if self.is_fine() {
-            n
-        } else {
-            self.sizes.len() as u64
+        match self {
+            Labels::Coarse => 1,
+            Labels::Fine => n,
+            Labels::Parts(parts) => parts.sizes.len() as u64,
         }
     }
     fn part_of(&self, i: u64) -> Part {
-        if self.is_fine() {
-            i
-        } else {
-            u64::from(self.label(i))
+        match self {
+            Labels::Coarse => 0,
+            Labels::Fine => i,
+            Labels::Parts(parts) => {
+                u64::from(parts.chunks[(i / CHUNK) as usize].label((i % CHUNK) as usize))
+            }
         }
     }
     fn singles(&self, n: u64) -> u64 {
-        if self.is_fine() { n } else { 0 }
+        if matches!(self, Labels::Fine) { n } else { 0 }
     }
-    fn keeps<F: Footprint>(&self, f: &F, _n: u64) -> Option<Rule> {
-        if self.is_fine() {
-            return Some(Rule::FineFine);
+    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<(Rule, Vec<u32>)> {
+        match self {
+            Labels::Coarse => (f.len() == n).then(|| (Rule::PartsKept, alloc::vec![0])),
+            Labels::Fine => Some((Rule::FineFine, Vec::new())),
+            Labels::Parts(parts) => {
+                let met = parts.met(f);
+                met.iter()
+                    .map(|cut| parts.has_all(cut).then_some(cut.label))
+                    .collect::<Option<_>>()
+                    .map(|labels| (Rule::PartsKept, labels))
+            }
         }
-        let whole = |cut: &Cut| cut.inside == self.sizes[cut.label as usize];
-        self.met(f).iter().all(whole).then_some(Rule::PartsKept)
     }
     fn refine<F: Footprint>(&mut self, f: &F, n: u64, shadow: &mut dyn Shadow) -> Rule {
-        if self.is_fine() {
-            return Rule::FineFine;
-        }
-        let mut met = self.met(f);
-        met.retain(|cut| cut.inside < self.sizes[cut.label as usize]);
-        if met.is_empty() {
+        if matches!(self, Labels::Coarse) && f.len() == n {
             return Rule::PartsKept;
         }
-        let first_new = self.sizes.len();
-        for cut in &met {
-            self.sizes[cut.label as usize] -= cut.inside;
-            self.sizes.push(cut.inside);
-            shadow.grow(u64::from(cut.label));
-        }
-        let mut moves = Vec::new();
-        self.labelled(f, &mut |label, run| {
-            if let Ok(at) = met.binary_search_by_key(&label, |cut| cut.label) {
-                moves.push((run, (first_new + at) as u32));
+        if matches!(self, Labels::Coarse) {
+            // Longer ones than we can count are long enough for anything else.
+            match Parts::coarse(n) {
+                Some(parts) => *self = Labels::Parts(Box::new(parts)),
+                None => {
+                    self.refine_to_fine(n, shadow);
+                    return Rule::AnyFine;
+                }
             }
-        });
-        for (run, label) in moves {
-            self.relabel(run, label);
         }
-        if self.sizes.len() as u64 == n {
+        let Labels::Parts(parts) = self else {
+            return Rule::FineFine;
+        };
+        let rule = parts.cut(f, shadow);
+        if parts.sizes.len() as u64 >= shadow.singles(n) {
             self.refine_to_fine(n, shadow);
         }
-        Rule::PartsCut
+        rule
     }
     fn refine_to_fine(&mut self, n: u64, shadow: &mut dyn Shadow) {
-        if self.is_fine() {
-            return;
+        let all = Strided::run(0, n - 1);
+        match core::mem::replace(self, Labels::Fine) {
+            Labels::Fine => return,
+            Labels::Coarse => shadow.single(all, 0),
+            Labels::Parts(parts) => parts.labelled(&all, &mut |label, run| {
+                shadow.single(run, u64::from(label));
+            }),
         }
-        self.labelled(&Strided::run(0, n - 1), &mut |label, run| {
-            shadow.single(run, u64::from(label));
-        });
         shadow.rebuild(0, &|x| x);
-        self.chunks = Vec::new();
-        self.sizes = Vec::new();
     }
-    fn each_part<F: Footprint>(&self, f: &F, g: &mut dyn FnMut(Part)) {
-        if !self.is_fine() {
-            self.met(f).iter().for_each(|cut| g(u64::from(cut.label)));
-        }
+    fn each_part<F: Footprint>(&self, _f: &F, met: &Vec<u32>, g: &mut dyn FnMut(Part)) {
+        met.iter().for_each(|&label| g(u64::from(label)));
     }
     fn members(&self, p: Part, n: u64, g: &mut dyn FnMut(Strided)) {
-        if self.is_fine() {
-            g(Strided::one(p));
-        } else {
-            self.labelled(&Strided::run(0, n - 1), &mut |label, run| {
+        let all = Strided::run(0, n - 1);
+        match self {
+            Labels::Coarse => g(all),
+            Labels::Fine => g(Strided::one(p)),
+            Labels::Parts(parts) => parts.labelled(&all, &mut |label, run| {
                 if u64::from(label) == p {
                     g(run);
                 }
-            });
+            }),
         }
     }
     fn finer(&self, ratio: u64) -> Option<Self> {
-        if self.is_fine() {
-            return Some(self.clone());
-        }
-        let mut finer = Labels {
-            chunks: Vec::new(),
-            sizes: self.sizes.iter().map(|size| size * ratio).collect(),
-        };
-        for chunk in &self.chunks {
-            match chunk {
-                Chunk::Uniform(label) => {
-                    for _ in 0..ratio {
-                        finer.chunks.push(Chunk::Uniform(*label));
-                    }
-                }
-                Chunk::Each(labels) => {
-                    for piece in labels.chunks((CHUNK / ratio) as usize) {
-                        let mut each = Box::new([0; CHUNK as usize]);
-                        for (i, label) in each.iter_mut().enumerate() {
-                            *label = piece[i / ratio as usize];
-                        }
-                        finer.chunks.push(Chunk::Each(each));
-                    }
-                }
+        Some(match self {
+            Labels::Coarse => Labels::Coarse,
+            Labels::Fine => Labels::Fine,
+            Labels::Parts(parts) => Labels::Parts(Box::new(parts.finer(ratio)?)),
+        })
+    }
+    fn bytes(&self) -> usize {
+        match self {
+            Labels::Coarse | Labels::Fine => 0,
+            Labels::Parts(parts) => {
+                let chunks = parts.chunks.iter().map(Chunk::bytes).sum::<usize>();
+                let sizes = parts.sizes.capacity() * size_of::<u32>();
+                size_of::<Parts>() + size_of_val(&*parts.chunks) + chunks + sizes
             }
         }
-        Some(finer)
     }
 }

@@ -257,10 +257,8 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             AccessKind::Write => &[AccessKind::Write],
         };
         for &kind in kinds {
-            let run = entry.trail(kind).footprint.as_run();
-            if let Some((first, last)) = run
-                && covered.is_none()
-                && (first..=last).contains(&i)
+            if covered.is_none()
+                && let Some((first, last)) = entry.trail(kind).footprint.run_at(i)
             {
                 covered = Some(base + (first << shift)..base + ((last + 1) << shift));
             }

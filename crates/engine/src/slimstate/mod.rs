@@ -21,9 +21,9 @@
 //! | module | what |
 //! |---|---|
 //! | [`Strided`], [`BitSet`] | footprints |
-//! | [`Mode`], [`Labels`] | partitions; `table` is Table I |
+//! | [`Mode`], [`Labels`] | partitions; `table` is Table I, `chunk` has labels in few bytes |
 //! | `trail` | a footprint with the sites that made it; `sitelists` gives such sites a number |
-//! | `array` | one array's shadow: commit and refinement |
+//! | `array` | one array's shadow: commit and refinement; `pieces` are lists that grow |
 //! | `arrays`, `directory` | from addresses to arrays; life of blocks |
 //! | `buffer` | commit buffers |
 //! | `versions` | when memory last changed hands |
@@ -54,6 +54,7 @@ mod array;
 mod arrays;
 mod bitset;
 mod buffer;
+mod chunk;
 mod detector;
 mod directory;
 mod footprint;
@@ -61,6 +62,7 @@ mod ground;
 mod labels;
 mod loops;
 mod partition;
+mod pieces;
 mod runs;
 mod sitelists;
 mod stats;

@@ -18,6 +18,10 @@ pub trait Shadow {
     fn grow(&mut self, origin: u64);
     /// From now on `elements` have a location each, outside `T`: a copy of the `origin`-th.
     fn single(&mut self, elements: Strided, origin: u64);
+    /// How many locations outside `T` all `n` elements would need: small ones share theirs with neighbours.
+    fn singles(&self, n: u64) -> u64 {
+        n
+    }
 }
 
 /// A division of `0..n` into parts. [`refine`](Partition::refine) is the only way to change one.
@@ -26,6 +30,8 @@ pub trait Shadow {
 /// These are kept apart, where memory that belongs to no array has its shadow; `T` holds the others:
 /// part `p` is at `T[p - singles]`.
 pub trait Partition: Clone + Send + Sync + core::fmt::Display {
+    /// What it remembers of the parts of a footprint from one question to the next.
+    type Met;
     /// `{Index}`: one part for everything.
     fn coarse(n: u64) -> Self;
     /// Its name without numbers, such as `BLOCK`.
@@ -38,20 +44,24 @@ pub trait Partition: Clone + Send + Sync + core::fmt::Display {
     /// are committed at once if there are any, as the paper does.
     fn singles(&self, n: u64) -> u64;
     /// Is `f` a union of parts? Then `refine` would change nothing, by the rule returned.
-    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<Rule>;
+    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<(Rule, Self::Met)>;
     /// `refine(P, f)`: a refinement of this partition that is sufficiently precise for `f`, and the same
     /// if this one is already. `shadow` is told what becomes of `T`. Returns the rule's name.
     fn refine<F: Footprint>(&mut self, f: &F, n: u64, shadow: &mut dyn Shadow) -> Rule;
     /// To `FINE`, whatever it is now.
     fn refine_to_fine(&mut self, n: u64, shadow: &mut dyn Shadow);
-    /// Calls `g` once with each part of `f`, for which the partition must be sufficiently precise,
-    /// except for those of single elements.
-    fn each_part<F: Footprint>(&self, f: &F, g: &mut dyn FnMut(Part));
+    /// Calls `g` once with each part of `f`, for which the partition is sufficiently precise: `keeps` has said so.
+    /// Except for those of single elements.
+    fn each_part<F: Footprint>(&self, f: &F, met: &Self::Met, g: &mut dyn FnMut(Part));
     /// Calls `g` with the members of part `p`, ascending, as strided ranges.
     fn members(&self, p: Part, n: u64, g: &mut dyn FnMut(Strided));
     /// The same parts for elements that are `ratio` times smaller (single elements stay single), if
     /// there is a mode for them.
     fn finer(&self, ratio: u64) -> Option<Self>;
+    /// Bytes that it needs beside itself.
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 /// The partition modes of section V-A. `d` and `s` divide `n`; `0 < i < n`.
@@ -133,6 +143,7 @@ impl Mode {
 }
 
 impl Partition for Mode {
+    type Met = ();
     fn coarse(n: u64) -> Self {
         if n == 1 { Mode::Fine } else { Mode::Coarse }
     }
@@ -173,9 +184,9 @@ impl Partition for Mode {
             _ => 0,
         }
     }
-    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<Rule> {
+    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<(Rule, ())> {
         let (new, rule) = self.table(f, n);
-        (new == *self).then_some(rule)
+        (new == *self).then_some((rule, ()))
     }
     fn refine<F: Footprint>(&mut self, f: &F, n: u64, shadow: &mut dyn Shadow) -> Rule {
         let (new, rule) = self.table(f, n);
@@ -185,7 +196,7 @@ impl Partition for Mode {
     fn refine_to_fine(&mut self, n: u64, shadow: &mut dyn Shadow) {
         self.change(Mode::Fine, n, shadow);
     }
-    fn each_part<F: Footprint>(&self, f: &F, g: &mut dyn FnMut(Part)) {
+    fn each_part<F: Footprint>(&self, f: &F, (): &(), g: &mut dyn FnMut(Part)) {
         let mut beyond = 0;
         f.pieces(&mut |piece| {
             for p in self.parts_of(piece).indices() {

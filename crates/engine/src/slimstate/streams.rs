@@ -35,7 +35,7 @@ const SETS: usize = 64;
 const SLOTS: usize = 2 * SETS;
 /// Places are numbered by addresses of code: so far apart, at least.
 const PLACE_SHIFT: u32 = 3;
-/// A place whose streams broke off early so often in a row is no longer followed.
+/// A place whose streams broke off early so often in a row is not followed for a while: until it has come the long way as often as a byte can count.
 const PATIENCE: u8 = 8;
 /// Shorter streams cost more than they save.
 const SHORT: u64 = 8;
@@ -295,7 +295,11 @@ impl Streams {
         self.foreseen += *stream.again.get_mut();
         debug_assert!(stream.place == 0 || stream.is_folded());
         let again = stream.is(key) && used;
-        let broken = if stream.is(key) { stream.broken } else { 0 };
+        let broken = match stream.broken {
+            _ if !stream.is(key) => 0,
+            broken @ PATIENCE.. => broken.checked_add(1).unwrap_or(PATIENCE - 1),
+            broken => broken,
+        };
         let step = seen.addr.wrapping_sub(stream.last);
         let same = again
             && stream.target() == seen.target

@@ -193,8 +193,11 @@ impl Footprint for Strided {
             *self = pieces.swap_remove(at);
         }
     }
-    fn as_run(&self) -> Option<(u64, u64)> {
-        (self.k == 1 && self.b <= self.e).then_some((self.b, self.e))
+    fn run_at(&self, i: u64) -> Option<(u64, u64)> {
+        (self.k == 1 && self.b <= i && i <= self.e).then_some((self.b, self.e))
+    }
+    fn len(&self) -> u64 {
+        Strided::len(*self)
     }
     fn is_empty(&self) -> bool {
         Strided::is_empty(*self)
