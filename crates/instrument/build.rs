@@ -23,7 +23,9 @@ fn llvm_config(argument: &str) -> Result<String, String> {
 
 fn build() -> Result<(), String> {
     println!("cargo:rerun-if-changed=src/entry.cpp");
-    println!("cargo:rerun-if-changed=src/rare_calls.h");
+    for header in ["continued_loops", "last_values", "rare_calls"] {
+        println!("cargo:rerun-if-changed=src/{header}.h");
+    }
     println!("cargo:rerun-if-changed=build.rs");
     let include = llvm_config("--includedir")?;
     let header = Path::new(&include).join("llvm/Plugins/PassPlugin.h");

@@ -1,6 +1,8 @@
 // The part of a pass plugin that has to be C++: module passes that hand the module to Rust, and
 // their places in the pipeline. Everything else is in lib.rs.
+#include "continued_loops.h"
 #include "rare_calls.h"
+#include "last_values.h"
 #include "llvm-c/Core.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -43,6 +45,7 @@ extern "C" void footrace_hot(LLVMModuleRef);
 extern "C" void footrace_thin(LLVMModuleRef);
 extern "C" bool footrace_has_hot();
 extern "C" bool footrace_moves_checks();
+extern "C" bool footrace_defers_checks();
 
 // A block on the edge from a terminator to `To`. Several invokes may share a landing pad: it is divided,
 // and an invoke that had `To` before is then sent to the part that is left.
@@ -273,6 +276,8 @@ static void prepare(ModulePassManager &MPM) {
   FPM.addPass(KeepLoads());
   FPM.addPass(AllowUnrolling());
   FPM.addPass(LoopSimplifyPass());
+  FPM.addPass(footrace::JoinContinuedLoops());
+  FPM.addPass(LoopSimplifyPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(LoopRotatePass()));
   FPM.addPass(footrace::SeparateRareCalls());
   FPM.addPass(DivideLoops());
@@ -283,6 +288,8 @@ static void prepare(ModulePassManager &MPM) {
   // Fields that a short loop visits become accesses of the loop around it.
   LPM.addPass(LoopFullUnrollPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(std::move(LPM)));
+  if (footrace_defers_checks())
+    FPM.addPass(footrace::RememberLastValues());
   FPM.addPass(ReleaseLoads());
   MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
 }

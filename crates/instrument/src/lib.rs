@@ -128,6 +128,12 @@ mod entry {
 
     // SAFETY: called by entry.cpp only, and named for it.
     #[unsafe(no_mangle)]
+    extern "C" fn footrace_defers_checks() -> bool {
+        Options::from_environment().is_ok_and(|options| options.placement == Placement::BigFoot)
+    }
+
+    // SAFETY: called by entry.cpp only, and named for it.
+    #[unsafe(no_mangle)]
     extern "C" fn footrace_thin(module: LLVMModuleRef) {
         run(module, |module, _| {
             Err(format!(

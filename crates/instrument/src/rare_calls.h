@@ -25,13 +25,7 @@ namespace footrace {
 using namespace llvm;
 
 class SeparateRareCalls : public PassInfoMixin<SeparateRareCalls> {
-  using Blocks = SmallPtrSet<BasicBlock *, 16>;
-  // So many instructions of a loop may be there twice.
-  static constexpr size_t MaxCopied = 100;
-  static constexpr unsigned MaxBlocks = 64;
-  // A branch is rare that is taken less often than once in so many times.
-  static constexpr uint64_t Rare = 16;
-
+public:
   // Could a check not wait beyond it?
   static bool isDeadline(const Instruction &I) {
     auto *Call = dyn_cast<CallBase>(&I);
@@ -40,6 +34,14 @@ class SeparateRareCalls : public PassInfoMixin<SeparateRareCalls> {
     auto Effects = Call->getMemoryEffects();
     return !Effects.onlyReadsMemory() && !Effects.onlyAccessesErrnoMem();
   }
+
+private:
+  using Blocks = SmallPtrSet<BasicBlock *, 16>;
+  // So many instructions of a loop may be there twice.
+  static constexpr size_t MaxCopied = 100;
+  static constexpr unsigned MaxBlocks = 64;
+  // A branch is rare that is taken less often than once in so many times.
+  static constexpr uint64_t Rare = 16;
 
   static bool isRareCall(const Instruction &I) {
     auto *Call = dyn_cast<CallBase>(&I);

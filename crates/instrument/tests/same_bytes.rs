@@ -178,7 +178,7 @@ impl Generator {
         let (i, p) = (self.fresh("i"), self.fresh("p"));
         let mut inner = counters.to_vec();
         inner.push(i.clone());
-        match self.random.below(7) {
+        match self.random.below(9) {
             0..=2 => {
                 let body = self.block(depth - 1, &inner, true);
                 format!(
@@ -206,6 +206,36 @@ impl Generator {
                     "{{ {of} *{p} = {array} + ({high}); do {{ {p}--; *{p} += t;\n{body}}} while ({p} != {array}); }}\n"
                 )
             }
+            // Through pointers in memory that the loop may change, and sometimes does.
+            6 | 7 => {
+                let body = self.block(depth - 1, &inner, true);
+                let accesses: Vec<String> = (0..3)
+                    .map(|_| {
+                        let access = self.random.one(&[
+                            "v->p[I * 2 + 1] += n;",
+                            "t += v->p[I];",
+                            "v->p[I] = v->q[I + 3];",
+                            "v->q[2 * I] = v->p[2];",
+                            "t += v->p[I + n];",
+                            "v->q[I] = 1;",
+                            "if (t & 2) v->p[I] = 2;",
+                            "t += v->w->q[I];",
+                            "if (I % 3 == 1) v->p = (int *)c;",
+                            "if (t & 4) v->q = (unsigned char *)a + 2;",
+                            "if (n == 9) v->p++;",
+                            "if (I == 2) v->w = v + 1;",
+                        ]);
+                        access.replace('I', &i)
+                    })
+                    .collect();
+                let [first, second, third] = &accesses[..] else {
+                    return String::new();
+                };
+                format!(
+                    "v->p = a; v->q = d; v[1] = *v; v->w = v;\n\
+                     for ({kind} {i} = {low}; {i} < ({kind})({high}); {i} += {step}) {{\n{first}\n{body}{second}\n{third}\n}}\n"
+                )
+            }
             _ => {
                 let body = self.block(depth - 1, &inner, true);
                 format!(
@@ -218,6 +248,7 @@ impl Generator {
     fn program(&mut self) -> String {
         let mut out = "#include <stddef.h>\n#include <string.h>\n\
             void mark(int); char *region(void);\n\
+            struct V { int *p; unsigned char *q; struct V *w; };\n\
             struct S { int a; short b; double c; struct S *next; char d[6]; };\n\
             __attribute__((noinline)) static void fills(short *b, int m) { for (int i = 0; i < m; i++) b[i * 2] = i; }\n\
             __attribute__((noinline)) static void moves(int *a, int n) {\n\
@@ -227,7 +258,7 @@ impl Generator {
         for function in 0..3 {
             out += &format!(
                 "__attribute__((noinline)) long f{function}(int *a, short *b, double *c, unsigned char *d, long *e, \
-                 struct S *s, int n, int m) {{ long t = n;\n"
+                 struct S *s, struct V *v, int n, int m) {{ long t = n;\n"
             );
             for _ in 0..4 {
                 out += &self.statement(3, &[], false);
@@ -245,7 +276,7 @@ impl Generator {
                 ] {
                     out += &format!(
                         "t += f{function}((int *)(r + {a}), (short *)(r + {b}), (double *)(r + {c}), \
-                         (unsigned char *)(r + {d}), (long *)(r + {e}), (struct S *)(r + {s}), {n}, {m}); mark(0);\n"
+                         (unsigned char *)(r + {d}), (long *)(r + {e}), (struct S *)(r + {s}), (struct V *)(r + 60000), {n}, {m}); mark(0);\n"
                     );
                 }
             }

@@ -272,10 +272,18 @@ fn advance(
         let contained = solver.at_most(&known.lo, at) && solver.at_most(&end, known_hi);
         return contained.then(|| hi.clone());
     }
-    let (Some(known_stride), Some(known_hi)) = (known.stride(), &known.hi) else {
+    let one = || {
         let same = solver.equal(at, &known.lo);
-        return same.then(|| at.offset(stride)).flatten();
+        same.then(|| at.offset(stride)).flatten()
     };
+    let (Some(known_stride), Some(known_hi)) = (known.stride(), &known.hi) else {
+        return one();
+    };
+    if known_stride == ONCE {
+        // If there surely was a round.
+        let first = known.lo.offset(1)?;
+        return solver.at_most(&first, known_hi).then(one).flatten();
+    }
     let regular = stride % known_stride == 0
         && solver.congruent(at, &known.lo, known_stride)
         && solver.at_most(&known.lo, at);

@@ -347,6 +347,40 @@ impl Generator<'_> {
         }
     }
 
+    /// A loop over `x` through an array that is now and then another one, and since when.
+    fn rebased(&mut self, out: &mut Vec<Stmt>, body: &mut Body, x: &str) {
+        out.push(stmt(StmtKind::Assign("s".into(), var(x))));
+        let other = var(self.random.pick(&["a", "b"]));
+        let changed = Body {
+            stmts: vec![
+                stmt(StmtKind::Assign("c".into(), other)),
+                stmt(StmtKind::Assign("s".into(), var(x))),
+            ],
+        };
+        let cond = self.condition();
+        let at = self.random.below(body.stmts.len() + 1);
+        let mut walk = vec![stmt(StmtKind::If(cond, changed, Body::default()))];
+        for _ in 0..1 + self.random.below(2) {
+            let place = Place::Element("c".into(), self.index_by(x));
+            walk.push(stmt(match self.random.below(2) {
+                0 => StmtKind::Read("t".into(), place),
+                _ => StmtKind::Write(place, Expr::Int(1)),
+            }));
+        }
+        body.stmts.splice(at..at, walk);
+    }
+
+    fn index_by(&mut self, x: &str) -> Expr {
+        match self.random.below(4) {
+            0 => Expr::Int(self.small()),
+            1 => binary(Op::Mul, Expr::Int(2), var(x)),
+            _ => {
+                let c = self.small();
+                plus(x, c.min(1))
+            }
+        }
+    }
+
     /// A counted loop over `i`, `j` or `k`, up or down, by one or two, with the test before, behind, or in
     /// the middle; now and then one that counts what it loads.
     fn looped(&mut self, out: &mut Vec<Stmt>, depth: usize, callable: usize) {
@@ -369,6 +403,9 @@ impl Generator<'_> {
             Expr::Int(n.max(1))
         };
         let mut body = self.block(depth, callable, true);
+        if self.random.chance(15) {
+            self.rebased(out, &mut body, x);
+        }
         body.stmts
             .push(stmt(StmtKind::Assign(x.into(), plus(x, step))));
         if self.random.chance(20) {

@@ -89,7 +89,11 @@ pub(crate) fn start_of(
     visits: usize,
 ) -> Vec<Fact> {
     let Some(l) = a.cfg.loop_of_header[b.index()] else {
-        return meet(a, b, ends, incoming(a, b, ends));
+        let mut facts = meet(a, b, ends, incoming(a, b, ends));
+        for segment in a.values.segments().iter().filter(|s| s.block == b) {
+            facts.retain(|f| !f.path.vars().any(|x| segment.supersedes(x)));
+        }
+        return facts;
     };
     let latches = &a.cfg.loops[l].latches;
     if latches.iter().any(|p| ends[p.index()].is_none()) {

@@ -56,6 +56,7 @@ mod lin;
 mod place;
 mod proxy;
 pub mod schedule;
+mod segments;
 mod solve;
 mod sweep;
 pub mod text;

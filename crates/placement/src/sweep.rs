@@ -6,6 +6,7 @@ use crate::cfg::Loop;
 use crate::cover::{Fact, insert};
 use crate::ir::{BlockId, Cond, Extent, Instr, ONCE, Path, Terminator, Var};
 use crate::lin::Lin;
+use crate::segments::Segment;
 
 /// Conjectures per loop.
 const MAX_SWEEPS: usize = 48;
@@ -20,8 +21,8 @@ impl Analysis<'_> {
     /// that a matrix swept row by row is one range of its outer loop.
     pub(crate) fn sweeps(&self, l: usize) -> Vec<Fact> {
         let mut out = Vec::new();
-        self.each_moving(l, |at_header, step, stride, fact| {
-            let Some(start) = self.at_start(&at_header, l) else {
+        self.each_moving(l, |at_header, segment, step, stride, fact| {
+            let Some(start) = self.at_start(&at_header, l, segment) else {
                 return;
             };
             let size = i64::from(fact.path.size);
@@ -49,29 +50,29 @@ impl Analysis<'_> {
         if self.cfg.loops.iter().any(within) {
             return;
         }
-        let Some(rounds) = self.rounds(l) else {
-            return;
-        };
         let blocks = self.cfg.order.iter().filter(|b| this.contains[b.index()]);
         for i in blocks.flat_map(|b| &self.f.blocks[b.index()].instrs) {
             if let Instr::Access { id, .. } = i
                 && let Some(fact) = self.fact(*id)
                 && fact.path.extent == Extent::One
                 && out.len() < MAX_SWEEPS
-                && self.stays(&fact.path.lo, l)
-                && let Some(hi) = fact.path.lo.plus(&rounds)
+                && let Some((lo, segment)) = self.carried(&fact.path.lo, l)
+                && self.stays(&lo, l, segment)
+                && let Some(rounds) = self.rounds(l, segment)
+                && let Some(hi) = lo.plus(&rounds)
             {
-                self.push(out, fact, fact.path.lo.clone(), hi, ONCE);
+                self.push(out, fact, lo, hi, ONCE);
             }
         }
     }
 
-    /// Something that is 0 in the first round of loop `l` and more in the others, but never as much as [`ONCE`].
-    fn rounds(&self, l: usize) -> Option<Lin> {
+    /// Something that is 0 in the first round of loop `l`, or of a segment, and more in the others, but never as much as [`ONCE`].
+    fn rounds(&self, l: usize, segment: Option<&Segment>) -> Option<Lin> {
         let header = &self.f.blocks[self.cfg.loops[l].header.index()];
         header.phis.iter().find_map(|phi| {
             let i = self.values.induction(phi.dst)?;
-            let passed = Lin::from(phi.dst).minus(&i.init)?;
+            let counter = Lin::from(phi.dst);
+            let passed = counter.minus(&self.at_start(&counter, l, segment)?)?;
             match i.step {
                 1..=MAX_STEP => Some(passed),
                 NEGATIVE_MAX_STEP..=-1 => passed.scaled(-1),
@@ -80,14 +81,32 @@ impl Analysis<'_> {
         })
     }
 
-    /// Is `e` made of what is there before loop `l` begins?
-    fn stays(&self, e: &Lin, l: usize) -> bool {
+    /// Is `e` made of what is there before loop `l` begins, or for all of a segment?
+    fn stays(&self, e: &Lin, l: usize, segment: Option<&Segment>) -> bool {
         let this = &self.cfg.loops[l];
+        let bases = segment.map_or(&[][..], |s| &s.bases);
         e.vars().all(|x| {
-            self.cfg
-                .def_block(x)
-                .is_some_and(|b| !this.contains[b.index()])
+            bases.iter().any(|base| base.before == x)
+                || self
+                    .cfg
+                    .def_block(x)
+                    .is_some_and(|b| !this.contains[b.index()])
         })
+    }
+
+    /// `e` in terms of the base that was there when the round began, if it has one of a segment of loop `l`.
+    fn carried(&self, e: &Lin, l: usize) -> Option<(Lin, Option<&Segment>)> {
+        let segments = self.values.segments().iter().filter(|s| s.of_loop == l);
+        for segment in segments {
+            let base = segment.bases.iter().find(|b| e.coefficient(b.after) != 0);
+            if let Some(base) = base {
+                return Some((
+                    e.substitute(base.after, &Lin::from(base.before))?,
+                    Some(segment),
+                ));
+            }
+        }
+        Some((e.clone(), None))
     }
 
     /// For each access in loop `l` whose address moves upwards with it: the range from where it is up to
@@ -103,8 +122,9 @@ impl Analysis<'_> {
             return Vec::new();
         };
         let mut out = Vec::new();
-        self.each_moving(l, |at_header, step, stride, fact| {
-            if step > 0
+        self.each_moving(l, |at_header, segment, step, stride, fact| {
+            if segment.is_none()
+                && step > 0
                 && tested > 0
                 && step % tested == 0
                 && let Some(hi) = at_header.add_scaled(&rest, step / tested)
@@ -116,8 +136,8 @@ impl Analysis<'_> {
     }
 
     /// Accesses in the loop whose address is linear in its induction variables: the address in terms of
-    /// what is in scope at the header, its movement per round of `l`, and the stride of the range.
-    fn each_moving(&self, l: usize, mut each: impl FnMut(Lin, i64, i64, &Fact)) {
+    /// what is in scope at the header, with the segment that it is of, its movement per round of `l`, and the stride of the range.
+    fn each_moving(&self, l: usize, mut each: impl FnMut(Lin, Option<&Segment>, i64, i64, &Fact)) {
         let this = &self.cfg.loops[l];
         let mut count = 0;
         for b in &self.cfg.order {
@@ -135,7 +155,10 @@ impl Analysis<'_> {
                 if path.extent != Extent::One || count == MAX_SWEEPS {
                     continue;
                 }
-                let Some((at_header, inner)) = self.hoisted(&path.lo, l) else {
+                let Some((lo, segment)) = self.carried(&path.lo, l) else {
+                    continue;
+                };
+                let Some((at_header, inner)) = self.hoisted(&lo, l) else {
                     continue;
                 };
                 let Some(expanded) = self.values.expand(&at_header) else {
@@ -147,7 +170,7 @@ impl Analysis<'_> {
                     continue;
                 }
                 count += 1;
-                each(at_header, step, stride, fact);
+                each(at_header, segment, step, stride, fact);
             }
         }
     }
@@ -169,12 +192,17 @@ impl Analysis<'_> {
         None
     }
 
-    /// `e` as it was in the first round of loop `l`.
-    fn at_start(&self, e: &Lin, l: usize) -> Option<Lin> {
-        e.map(|x| {
-            let i = self.values.induction(x)?;
-            (i.of_loop == l).then(|| i.init.clone())
-        })
+    /// `e` as it was in the first round of loop `l`, or of a segment.
+    fn at_start(&self, e: &Lin, l: usize, segment: Option<&Segment>) -> Option<Lin> {
+        let counts = |x: Var| self.values.induction(x).filter(|i| i.of_loop == l);
+        let Some(segment) = segment else {
+            return e.map(|x| counts(x).map(|i| i.init.clone()));
+        };
+        let since = |x: Var| segment.since.iter().find(|s| s.counter == x);
+        let known = e.vars().all(|x| counts(x).is_none() || since(x).is_some());
+        known
+            .then(|| e.map(|x| since(x).map(|s| Lin::from(s.carried.before))))
+            .flatten()
     }
 
     /// If the loop's only way out is a test at its end that an induction variable, moving up, stays

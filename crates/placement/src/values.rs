@@ -10,6 +10,7 @@ use crate::cfg::Cfg;
 use crate::cover::Fact;
 use crate::ir::{BlockId, Function, Instr, Path, Var};
 use crate::lin::Lin;
+use crate::segments::Segment;
 
 /// `i = init + step · n` in the `n`th round of its loop.
 #[derive(Clone, Debug)]
@@ -24,7 +25,9 @@ pub(crate) struct Values {
     resolved: Vec<Option<Lin>>,
     induction: Vec<Option<Induction>>,
     expanded: Vec<Option<Lin>>,
+    segments: Vec<Segment>,
     vars: usize,
+    loops: usize,
 }
 
 impl Values {
@@ -33,7 +36,9 @@ impl Values {
             resolved: vec![None; f.vars.len()],
             induction: vec![None; f.vars.len()],
             expanded: vec![None; f.vars.len()],
+            segments: Vec::new(),
             vars: f.vars.len(),
+            loops: cfg.loops.len(),
         };
         for &(y, x) in aliases {
             v.resolved[y.index()] = Some(Lin::from(x));
@@ -52,6 +57,8 @@ impl Values {
                 v.expand_induction(phi.dst);
             }
         }
+        v.segments = Segment::find(f, cfg, &v);
+        v.expand_segments();
         v
     }
 
@@ -140,6 +147,28 @@ impl Values {
                 .expand_resolved(&i.init)
                 .and_then(|e| e.add_scaled(&ghost, i.step));
         }
+    }
+
+    /// What began in an earlier round did so `step` times a number of rounds ago.
+    fn expand_segments(&mut self) {
+        let since = self.segments.iter().flat_map(|s| &s.since);
+        let variables = since.flat_map(|s| {
+            let carried = [s.carried.before, s.carried.after];
+            carried.map(|x| (x, s.counter))
+        });
+        let mut ghosts = self.vars + self.loops..;
+        for (x, counter) in variables.collect::<Vec<_>>() {
+            let ghost = ghosts.next().and_then(|g| u32::try_from(g).ok());
+            if let (Some(i), Some(ghost)) = (&self.induction[counter.index()], ghost) {
+                self.expanded[x.index()] = self
+                    .expand_resolved(&Lin::from(counter))
+                    .and_then(|e| e.add_scaled(&Lin::from(Var(ghost)), i.step.checked_neg()?));
+            }
+        }
+    }
+
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
     /// The round counter of a loop.

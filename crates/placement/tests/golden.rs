@@ -98,6 +98,11 @@ fn loops() {
 }
 
 #[test]
+fn segments() {
+    golden("segments", "bigfoot", Options::default());
+}
+
+#[test]
 fn endless() {
     golden("endless", "bigfoot", Options::default());
     let believing = Options {

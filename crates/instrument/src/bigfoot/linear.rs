@@ -213,7 +213,33 @@ impl Values {
         self.is_number(operand).then(|| self.number(operand, depth))
     }
 
+    /// The merge that a pointer is equal to, whichever way it came: the one that a loop read last (last_values.h). Since when it
+    /// has been the same is beside it, and of interest from now on.
+    fn last(&mut self, pointer: Value, depth: u32) -> Option<Linear> {
+        let mark = self.module.context().metadata_kind("footrace.last");
+        if !pointer.has_metadata(mark) {
+            return None;
+        }
+        let read = pointer.operand(0)?;
+        let mut last = None;
+        for phi in pointer.parent().instructions() {
+            if phi.opcode() != Some(Opcode::LLVMPHI) {
+                break;
+            }
+            if phi.has_metadata(mark) {
+                let number = self.number(phi, depth);
+                if phi.incoming().iter().any(|(_, from)| *from == read) {
+                    last = Some(number);
+                }
+            }
+        }
+        last
+    }
+
     fn gep(&mut self, gep: Value, depth: u32) -> Option<Linear> {
+        if let Some(last) = self.last(gep, depth) {
+            return Some(last);
+        }
         let base = self.operand(gep, 0, depth)?;
         let mut lin = base.lin;
         let mut exact = base.exact && gep.gep_no_wrap().signed;
