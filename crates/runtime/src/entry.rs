@@ -1,16 +1,19 @@
 //! Accesses, as instrumented code and interceptors announce them.
 
+use core::ops::Range;
 use core::sync::atomic::Ordering;
 
 use engine::Detector;
 use engine::detector::Access;
 use event::{AccessKind, Addr, Elements, Site};
 
-use engine::precise::Raced;
-use engine::shadow::{Comb, LONGEST_PERIOD, Location, ordered};
+use engine::precise::{PreciseThread, Raced, Shadow};
+use engine::shadow::{Asked, Comb, FastTrackRule, LONGEST_PERIOD, Location, ordered};
+use engine::sync::HappensBefore;
 
 use crate::analysis::{Analysis, State};
 use crate::outlined::outlined;
+use crate::outside::outside;
 use crate::streams::{Done, foreseen, not_foreseen};
 use crate::stub::{range_stub, word_stub};
 use crate::thread::{self, Runtime, Thread};
@@ -74,6 +77,25 @@ fn quick_word(
     let Some(number) = names.number(pc, slot) else {
         return false;
     };
+    let what = (kind, addr, mask);
+    let raced = record(own, order, shadow, precise, location, what, number);
+    if raced == Raced(true) {
+        tell(thread, runtime, (kind, addr, size), pc);
+    }
+    true
+}
+
+/// Checks an access to the bytes of a word, whose site has that number, and remembers it.
+#[inline(always)]
+fn record(
+    own: &tls::Block,
+    order: &HappensBefore,
+    shadow: &Shadow<FastTrackRule>,
+    precise: &mut PreciseThread,
+    location: &Location,
+    (kind, addr, mask): (AccessKind, Addr, u8),
+    number: u32,
+) -> Raced {
     let done = if location.is_inline() {
         // The next such access is one that the stub makes itself.
         ordered::note(&own.ordered, &precise.clock, location);
@@ -83,20 +105,26 @@ fn quick_word(
     } else {
         shadow.access_in_block(order, precise, location, kind, mask, number)
     };
-    let raced = match done {
-        Some(raced) => raced,
-        None => {
-            let what = (kind, addr, mask);
-            shadow.access_numbered(order, precise, location, what, number)
-        }
-    };
-    if raced == Raced(true) {
-        tell(thread, runtime, (kind, addr, size), pc);
-    }
-    true
+    done.unwrap_or_else(|| {
+        shadow.access_numbered(order, precise, location, (kind, addr, mask), number)
+    })
 }
 
-/// The same for who does not know the kind and the size beforehand.
+/// The same where a call costs less than the registers.
+#[inline(never)]
+fn record_any(
+    own: &tls::Block,
+    order: &HappensBefore,
+    shadow: &Shadow<FastTrackRule>,
+    precise: &mut PreciseThread,
+    location: &Location,
+    what: (AccessKind, Addr, u8),
+    number: u32,
+) -> Raced {
+    record(own, order, shadow, precise, location, what, number)
+}
+
+/// As [`quick_word`], for who does not know the kind and the size beforehand.
 #[inline(never)]
 fn quick_any(
     own: &tls::Block,
@@ -113,7 +141,7 @@ fn quick_any(
 /// Tells of the races of the thread's last access, by word.
 #[cold]
 #[inline(never)]
-fn tell(
+pub fn tell(
     thread: &mut Thread,
     runtime: &Runtime,
     (kind, addr, size): (AccessKind, Addr, u32),
@@ -319,18 +347,68 @@ fn few_words(
     }
     let mut at = address;
     while at < end {
-        let next = (at + 8 - at % 8).min(end);
+        let (done, raced) = known_words(own, thread, runtime, kind, at..end, pc);
+        if let Some((word, size)) = raced {
+            tell(thread, runtime, (kind, Addr(word as u64), size), pc);
+        }
+        at = done;
+        if raced.is_none() && at < end {
+            let next = (at + 8 - at % 8).min(end);
+            let size = (next - at) as u32;
+            if own.is_known(kind, at, size) != Some(true)
+                && !quick_any(own, thread, runtime, kind, at, size, pc)
+            {
+                slow_word(own, thread, runtime, kind, at, size, pc);
+                thread.show(own);
+            }
+            at = next;
+        }
+    }
+    true
+}
+
+/// Checks these bytes word by word, up to the end, to where something is not known of the site or the page, or to a race, with the bytes of that. Says how far it came.
+#[inline(always)]
+fn known_words(
+    own: &tls::Block,
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    bytes: Range<usize>,
+    pc: usize,
+) -> (usize, Option<(usize, u32)>) {
+    let mut at = bytes.start;
+    let (state, names) = match thread.ignore {
+        [0, 0] => thread.state_and_names(),
+        _ => return (at, None),
+    };
+    let (Analysis::FastTrack(detector), State::FastTrack(precise)) = (&runtime.analysis, state)
+    else {
+        return (at, None);
+    };
+    let slot = precise.clock.numbering();
+    let Some(number) = slot.and_then(|slot| names.number(pc, slot)) else {
+        return (at, None);
+    };
+    while at < bytes.end {
+        let Some(location) = own.location(at) else {
+            break;
+        };
+        let next = (at + 8 - at % 8).min(bytes.end);
         let size = (next - at) as u32;
-        // Parts of a word are of any size here. Of several words, most are known.
-        if own.is_known(kind, at, size) != Some(true)
-            && !quick_any(own, thread, runtime, kind, at, size, pc)
-        {
-            slow_word(own, thread, runtime, kind, at, size, pc);
-            thread.show(own);
+        // Of several words, most are known.
+        let asked = Asked::within(kind, at, size);
+        if !location.is_known(precise.memo.settled(), precise.clock.epoch(), asked) {
+            let (order, shadow) = (detector.order(), detector.shadow());
+            let what = (kind, Addr(at as u64), mask(at, size));
+            let raced = record_any(own, order, shadow, precise, location, what, number);
+            if raced == Raced(true) {
+                return (next, Some((at, size)));
+            }
         }
         at = next;
     }
-    true
+    (at, None)
 }
 
 /// Elements that are few: a loop of some rounds.
@@ -384,34 +462,37 @@ fn wide(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
 }
 
 macro_rules! words {
-    ($($name:ident $slow:ident $outlined:ident $inner:ident $kind:ident $size:tt;)*) => {$(
+    ($($name:ident $slow:ident $outlined:ident $inner:ident $outside:ident $kind:ident $size:tt;)*) => {$(
         extern "C" fn $inner(address: *const u8, pc: usize) {
             sized(AccessKind::$kind, address, $size, pc);
+        }
+        extern "C" fn $outside(location: &Location, at: usize, number: u32, pc: usize) -> bool {
+            $size <= 8 && outside(AccessKind::$kind, location, at, $size, number, pc)
         }
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(address: *const u8) {
             $inner(address, caller!());
         }
-        word_stub!($slow, $inner, $kind $size);
+        word_stub!($slow, $inner, $outside, $kind $size);
         outlined!($outlined, $slow, $kind $size);
     )*};
 }
 
 words! {
-    __footrace_read1 __footrace_read1_slow __footrace_read1_outlined read1 Read 1;
-    __footrace_read2 __footrace_read2_slow __footrace_read2_outlined read2 Read 2;
-    __footrace_read4 __footrace_read4_slow __footrace_read4_outlined read4 Read 4;
-    __footrace_read8 __footrace_read8_slow __footrace_read8_outlined read8 Read 8;
-    __footrace_read16 __footrace_read16_slow __footrace_read16_outlined read16 Read 16;
-    __footrace_read24 __footrace_read24_slow __footrace_read24_outlined read24 Read 24;
-    __footrace_read32 __footrace_read32_slow __footrace_read32_outlined read32 Read 32;
-    __footrace_write1 __footrace_write1_slow __footrace_write1_outlined write1 Write 1;
-    __footrace_write2 __footrace_write2_slow __footrace_write2_outlined write2 Write 2;
-    __footrace_write4 __footrace_write4_slow __footrace_write4_outlined write4 Write 4;
-    __footrace_write8 __footrace_write8_slow __footrace_write8_outlined write8 Write 8;
-    __footrace_write16 __footrace_write16_slow __footrace_write16_outlined write16 Write 16;
-    __footrace_write24 __footrace_write24_slow __footrace_write24_outlined write24 Write 24;
-    __footrace_write32 __footrace_write32_slow __footrace_write32_outlined write32 Write 32;
+    __footrace_read1 __footrace_read1_slow __footrace_read1_outlined read1 outside_read1 Read 1;
+    __footrace_read2 __footrace_read2_slow __footrace_read2_outlined read2 outside_read2 Read 2;
+    __footrace_read4 __footrace_read4_slow __footrace_read4_outlined read4 outside_read4 Read 4;
+    __footrace_read8 __footrace_read8_slow __footrace_read8_outlined read8 outside_read8 Read 8;
+    __footrace_read16 __footrace_read16_slow __footrace_read16_outlined read16 outside_read16 Read 16;
+    __footrace_read24 __footrace_read24_slow __footrace_read24_outlined read24 outside_read24 Read 24;
+    __footrace_read32 __footrace_read32_slow __footrace_read32_outlined read32 outside_read32 Read 32;
+    __footrace_write1 __footrace_write1_slow __footrace_write1_outlined write1 outside_write1 Write 1;
+    __footrace_write2 __footrace_write2_slow __footrace_write2_outlined write2 outside_write2 Write 2;
+    __footrace_write4 __footrace_write4_slow __footrace_write4_outlined write4 outside_write4 Write 4;
+    __footrace_write8 __footrace_write8_slow __footrace_write8_outlined write8 outside_write8 Write 8;
+    __footrace_write16 __footrace_write16_slow __footrace_write16_outlined write16 outside_write16 Write 16;
+    __footrace_write24 __footrace_write24_slow __footrace_write24_outlined write24 outside_write24 Write 24;
+    __footrace_write32 __footrace_write32_slow __footrace_write32_outlined write32 outside_write32 Write 32;
 }
 
 macro_rules! ranges {

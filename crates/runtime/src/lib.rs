@@ -37,6 +37,7 @@ mod memory;
 mod modules;
 mod options;
 mod outlined;
+mod outside;
 mod real;
 mod recording;
 mod records;

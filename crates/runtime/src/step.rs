@@ -398,6 +398,16 @@ mod tests {
 
     /// Where the access came from that the stub did not make; 0 if it did.
     static MISSED: AtomicUsize = AtomicUsize::new(0);
+    /// What a stub asked for before that: location, address, number and where it came from; 0 if it did not.
+    static ASKED: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+    /// A state outside, of which nothing is done.
+    extern "C" fn ask(location: usize, address: usize, number: u32, pc: usize) -> bool {
+        for (asked, what) in ASKED.iter().zip([location, address, number as usize, pc]) {
+            asked.store(what, Ordering::Relaxed);
+        }
+        false
+    }
 
     macro_rules! step_stubs {
         ($($name:ident $missed:ident $kind:ident $size:tt;)*) => {
@@ -405,7 +415,7 @@ mod tests {
                 extern "C" fn $missed(_: *const u8, pc: usize) {
                     MISSED.store(pc, Ordering::Relaxed);
                 }
-                word_stub!($name, $missed, $kind $size);
+                word_stub!($name, $missed, ask, $kind $size);
             )*
             unsafe extern "C" {$(
                 fn $name(address: *const u8);
@@ -430,6 +440,7 @@ mod tests {
     #[inline(never)]
     fn at_one_place(stub: unsafe extern "C" fn(*const u8), addr: u64) -> usize {
         MISSED.store(0, Ordering::Relaxed);
+        ASKED[0].store(0, Ordering::Relaxed);
         // SAFETY: looks at no memory of the address but at its shadow.
         unsafe { stub(addr as *const u8) };
         MISSED.load(Ordering::Relaxed)
@@ -530,6 +541,7 @@ mod tests {
         forget(own);
         let mut taken = [[0; 9]; 2];
         let mut missed = 0;
+        let mut outside = 0;
         for round in 0..rounds {
             match random(30) {
                 0 => {
@@ -646,6 +658,14 @@ mod tests {
                 detector.access(me, access, &mut |_| races -= 1);
                 assert_eq!(races, 0);
                 let (_, number) = me.clock.stamp(detector.order().slots(), access.site);
+                let [location, rest @ ..] = ASKED.each_ref().map(|it| it.load(Ordering::Relaxed));
+                if location != 0 {
+                    outside += 1;
+                    let expected = detector.shadow().split_location(Addr(addr));
+                    let expected = expected.map(|it| &raw const *it as usize);
+                    assert_eq!(Some(location), expected);
+                    assert_eq!(rest, [addr as usize, number as usize, pc]);
+                }
                 other
                     .clock
                     .stamp(twins.detectors[1].order().slots(), access.site);
@@ -669,6 +689,7 @@ mod tests {
             assert_eq!(ours, theirs, "round {round}: {access:?} on {before:?}");
         }
         assert_eq!(fresh > 1000, arrays.is_some(), "{fresh}");
+        assert_eq!(outside > 1000, arrays.is_none(), "{outside}");
         own.streams.store(core::ptr::null_mut(), Ordering::Relaxed);
         own.slot.store(0, Ordering::Relaxed);
         own.used.store(core::ptr::null_mut(), Ordering::Relaxed);

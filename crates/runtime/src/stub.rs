@@ -7,7 +7,7 @@
 //!
 //! After that an access is taken that the thread has made already in its epoch, to a location that does not say so itself because others use it
 //! too ([`engine::shadow::Settled`] has the rule): some 25 instructions more that write nothing at all. An access to a location that remembers two
-//! accesses or fewer is recorded here, where that is easy ([`crate::step`]). All other accesses go to the runtime with the address
+//! accesses or fewer is recorded here, where that is easy ([`crate::step`]); one to a location that has a state outside asks for its step ([`crate::outside`]). All other accesses go to the runtime with the address
 //! that the call returns to.
 //!
 //! A page that is not in the cache of the inlined test is looked up and put there; its words are then asked what the inlined test could not ask.
@@ -229,7 +229,7 @@ macro_rules! find_location {
     };
 }
 
-/// Takes an access at rdi that is settled by `4:`, or goes on behind `8:`. Wide accesses and ranges are looked at elsewhere.
+/// Takes an access at rdi that is settled by `4:`, or goes on by `60:` or behind `8:`. Wide accesses and ranges are looked at elsewhere.
 macro_rules! take_settled {
     (Read 16) => { $crate::stub::take_settled!(@none) };
     (Read 24) => { $crate::stub::take_settled!(@none) };
@@ -256,10 +256,12 @@ macro_rules! take_settled {
             "and eax, {state_mask}\n",
             "add rax, qword ptr fs:[r11 + {settled}]\n",
             "cmp rcx, qword ptr [rax]\n",
-            "jne 8f\n",
+            "jne 7f\n",
             "mov rax, qword ptr [rax + {access}]\n",
             "xor rax, qword ptr fs:[r11 + {epoch}]\n",
-            $crate::stub::is_recorded!($kind $size, "4f", "8"),
+            $crate::stub::is_recorded!($kind $size, "4f", "7"),
+            "jmp 60f\n",
+            "8:\n",
         )
     };
 }
@@ -359,7 +361,7 @@ const _: () = assert!(size_of::<Location>() == 16);
 
 /// A function of the ABI, in assembler: the `$text` and its operands.
 macro_rules! stub {
-    ($slow:ident, $inner:ident, $kind:ident $bytes:tt, $sized:literal, $($text:literal),*) => {
+    ($slow:ident, $inner:ident, $outside:ident, $kind:ident $bytes:tt, $sized:literal, $($text:literal),*) => {
         core::arch::global_asm!(
             ".text",
             ".p2align 4",
@@ -390,6 +392,7 @@ macro_rules! stub {
             $($text,)*
             ".cfi_restore_state",
             $crate::step::take_step!($kind $bytes),
+            $crate::outside::take_outside!($kind $bytes),
             $crate::stub::find_page!($kind $bytes),
             $crate::stub::take_foreseen!($sized, $crate::stub::unforeseen!($kind $bytes)),
             "72:",
@@ -403,6 +406,7 @@ macro_rules! stub {
             alone = const core::mem::offset_of!(abi::hot::Block, alone),
             unchecked = const core::mem::offset_of!(abi::hot::Block, unchecked),
             inner = sym $inner,
+            outside = sym $outside,
             depth = const core::mem::offset_of!(abi::hot::Block, depth),
             streams = const core::mem::offset_of!(abi::hot::Block, streams),
             disturbed_at = const core::mem::offset_of!(abi::hot::Block, disturbed),
@@ -467,12 +471,14 @@ macro_rules! stub {
     };
 }
 
-/// Defines `$slow(address)`, which calls `$inner(address, return address)` if the access is neither foreseen nor settled.
+/// Defines `$slow(address)`, which calls `$inner(address, return address)` if the access is neither foreseen nor settled; one to a single word calls
+/// `$outside(location, address, number of its site, return address)` before that, where the location has a state outside, and is done if that says so.
 macro_rules! word_stub {
-    ($slow:ident, $inner:ident, $kind:ident $bytes:tt) => {
+    ($slow:ident, $inner:ident, $outside:ident, $kind:ident $bytes:tt) => {
         $crate::stub::stub!(
             $slow,
             $inner,
+            $outside,
             $kind $bytes,
             "/* {size}: one place has one */\n",
             "push rbp",
@@ -512,6 +518,7 @@ macro_rules! range_stub {
         $crate::stub::stub!(
             $slow,
             $inner,
+            $inner,
             Any 0,
             "cmp rsi, qword ptr [rcx + {size}]\njne 9f\n",
             "mov rdx, qword ptr [rsp]",
@@ -545,7 +552,10 @@ pub(crate) mod tests {
     extern "C" fn missed_range(_: *const u8, _: u64, pc: usize) {
         UNFORESEEN.store(pc, Ordering::Relaxed);
     }
-    word_stub!(footrace_test_word, missed, Read 8);
+    extern "C" fn none(_: usize, _: usize, _: u32, _: usize) -> bool {
+        false
+    }
+    word_stub!(footrace_test_word, missed, none, Read 8);
     range_stub!(footrace_test_range, missed_range);
     unsafe extern "C" {
         fn footrace_test_word(address: *const u8);
@@ -673,7 +683,7 @@ pub(crate) mod tests {
                 extern "C" fn $missed(_: *const u8, pc: usize) {
                     UNSETTLED.store(pc, Ordering::Relaxed);
                 }
-                word_stub!($name, $missed, $kind $size);
+                word_stub!($name, $missed, none, $kind $size);
             )*
             unsafe extern "C" {$(
                 fn $name(address: *const u8);

@@ -7,7 +7,7 @@
 //! ├───────────────┴─────┴──────────┴────────────┼────────────┤
 //! │ 0                                           │ 0          │   EMPTY
 //! │ 0                             … 1000        │ 0          │   LOCKED   (first cell only)
-//! │ index, in blocks or doubles (63..35), life (34..23), 001 │ FIELDS   (first cell only)
+//! │ index in the pool of `Room` (63..35), life (34..23), 001 │ FIELDS   (first cell only)
 //! │ index in the `Depot` (63..35), life (34..23), 010 │ 0    │   OWNED    (first cell only)
 //! │ index in the `Depot` (63..35), 0            , 011 │ 0    │   SHARED   (first cell only)
 //! │ index of a `Block`   (63..35), life (34..23), 110 │ 0    │   BLOCK    (first cell only)
@@ -139,10 +139,17 @@ impl Owned {
 /// Where fields are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Room {
-    /// Of two bytes.
+    /// Of four bytes.
+    Half(Owned),
+    /// Of two.
     Block(Owned),
     /// Of one.
     Double(Owned),
+}
+
+impl Room {
+    /// Bits of an index that say which.
+    pub(super) const BITS: u32 = 2;
 }
 
 /// An access as the shadow remembers it, or one of the special values.
@@ -211,13 +218,14 @@ impl Cell {
         Cell(Self::MIXED | of.bits())
     }
 
-    /// Fields of two bytes, or of one.
+    /// Fields.
     pub(super) const fn fields(of: Room) -> Cell {
-        let (of, double) = match of {
+        let (of, which) = match of {
             Room::Block(of) => (of, 0),
             Room::Double(of) => (of, 1),
+            Room::Half(of) => (of, 2),
         };
-        let index = of.index << 1 | double;
+        let index = of.index << Room::BITS | which;
         Cell(Self::FIELDS | Owned { index, ..of }.bits())
     }
 
@@ -249,13 +257,14 @@ impl Cell {
     pub(super) const fn as_fields(self) -> Option<Room> {
         match self.named_as(Self::FIELDS) {
             Some(Owned { index, life }) => {
-                let double = index & 1 != 0;
-                let index = index >> 1;
-                let of = Owned { index, life };
-                Some(if double {
-                    Room::Double(of)
-                } else {
-                    Room::Block(of)
+                let of = Owned {
+                    index: index >> Room::BITS,
+                    life,
+                };
+                Some(match index & ((1 << Room::BITS) - 1) {
+                    0 => Room::Block(of),
+                    1 => Room::Double(of),
+                    _ => Room::Half(of),
                 })
             }
             None => None,

@@ -22,7 +22,7 @@ use rustc_hash::FxBuildHasher;
 use super::block::Block;
 use super::cell::{Cell, MAX_INDEX, MAX_LIFE, Owned};
 use super::extended::Extended;
-use super::fields::Double;
+use super::fields::{Double, Half};
 use super::pool::Pool;
 use crate::grow::Grow;
 use crate::lock::{AtomicU32, Lock, Ordering};
@@ -60,6 +60,8 @@ pub struct Depot {
     interned: Box<[Lock<Interned>]>,
     /// For [`Block`]s, and for fields of two bytes.
     pub(super) blocks: Pool<Block>,
+    /// For fields of four bytes.
+    pub(super) halves: Pool<Half>,
     /// For fields of one byte.
     pub(super) doubles: Pool<Double>,
 }
@@ -84,6 +86,7 @@ impl Depot {
             worn: 0.into(),
             interned: (0..SHARDS).map(|_| Lock::default()).collect(),
             blocks: Pool::default(),
+            halves: Pool::default(),
             doubles: Pool::default(),
         }
     }
@@ -91,14 +94,14 @@ impl Depot {
     /// How many states there are.
     pub fn len(&self) -> usize {
         let unused = self.free.lock().len() + self.worn.load(Ordering::Relaxed) as usize;
-        let owned = self.blocks.len() + self.doubles.len();
+        let owned = self.halves.len() + self.blocks.len() + self.doubles.len();
         self.next.load(Ordering::Relaxed) as usize - unused + owned
     }
 
     /// How many bytes the states took, at most; of those that are not blocks it is the least.
     pub(crate) fn bytes(&self) -> u64 {
         let entry = size_of::<Entry>() + 2 * size_of::<Cell>() + size_of::<Arc<[Cell]>>();
-        let owned = self.blocks.bytes() + self.doubles.bytes();
+        let owned = self.halves.bytes() + self.blocks.bytes() + self.doubles.bytes();
         (self.next.load(Ordering::Relaxed) as usize * entry + owned) as u64
     }
 

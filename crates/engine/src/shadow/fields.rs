@@ -1,13 +1,14 @@
 //! The last write and the last read of each field of a word: what FastTrack remembers of a variable, side by side.
 //!
 //! ```text
-//! fields of two bytes, in a Block       writes[4]  reads[4]       64 bytes
-//! fields of one byte, in a Double       writes[8]  reads[8]      128 bytes
+//! fields of four bytes, in a Half       write read  write read       32 bytes
+//! fields of two bytes, in a Block       write read  … 4 times        64 bytes
+//! fields of one byte, in a Double       write read  … 8 times       128 bytes
 //! ```
 //!
 //! Words with several fields, accessed in many epochs and mostly by one thread, are what programs with small locks have most of. An access looks at its own fields only and needs no room
-//! of others, so it costs the same however many there are, and no site has to be put together with another's. What does not fit (readers that are not ordered, fields smaller than two
-//! bytes) goes elsewhere: [`Fields::touch`] does nothing then.
+//! of others, so it costs the same however many there are, and no site has to be put together with another's. What does not fit (readers that are not ordered, smaller
+//! fields) goes elsewhere: [`Fields::touch`] does nothing then.
 //!
 //! Each cell has the bytes of its field, and no others.
 //!
@@ -26,6 +27,30 @@ use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::ThreadClock;
 use crate::lock::{AtomicU64, Ordering};
+
+/// Room for fields of four bytes: half a line of the cache.
+#[derive(Debug, Default)]
+#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
+#[repr(C, align(32))]
+pub(super) struct Half {
+    cells: [AtomicU64; 4],
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Half>() == 32);
+
+impl Pooled for Half {
+    fn first(&self) -> &AtomicU64 {
+        &self.cells[0]
+    }
+}
+
+impl Half {
+    #[inline(always)]
+    pub(super) fn fields(&self) -> Fields<'_, 2> {
+        Fields::of(&self.cells)
+    }
+}
 
 /// Room for fields of one byte: two lines of the cache.
 #[derive(Debug, Default)]
@@ -61,15 +86,18 @@ impl Block {
 
 /// The last accesses to each of `N` fields.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fields<'a, const N: usize> {
-    writes: &'a [AtomicU64; N],
-    reads: &'a [AtomicU64; N],
-}
+pub(super) struct Fields<'a, const N: usize>(&'a [Field; N]);
+
+/// The last write of a field and the last read, in one line of the cache.
+type Field = [AtomicU64; 2];
+const WRITE: usize = 0;
+const READ: usize = 1;
 
 impl Room {
     /// Calls `f` with each access to the fields that are here.
     pub(super) fn each(self, depot: &Depot, f: impl FnMut(Cell)) {
         match self {
+            Room::Half(of) => depot.halves.get(of.index).fields().each(f),
             Room::Block(of) => depot.blocks.get(of.index).fields().each(f),
             Room::Double(of) => depot.doubles.get(of.index).fields().each(f),
         }
@@ -85,6 +113,10 @@ impl Room {
         out: &mut Vec<Conflict>,
     ) -> Option<(RuleName, Kept)> {
         match self {
+            Room::Half(of) => {
+                let fields = depot.halves.get(of.index).fields();
+                fields.touch::<R>(me, access, out)
+            }
             Room::Block(of) => {
                 let fields = depot.blocks.get(of.index).fields();
                 fields.touch::<R>(me, access, out)
@@ -99,6 +131,7 @@ impl Room {
     /// Nobody needs the fields any more.
     pub(super) fn give(self, depot: &Depot) {
         match self {
+            Room::Half(of) => depot.halves.give([of.next()]),
             Room::Block(of) => depot.blocks.give([of.next()]),
             Room::Double(of) => depot.doubles.give([of.next()]),
         }
@@ -130,17 +163,18 @@ impl<'a, const N: usize> Fields<'a, N> {
 
     #[inline(always)]
     fn of(cells: &'a [AtomicU64]) -> Fields<'a, N> {
-        let (halves, _) = cells.as_chunks();
-        match halves {
-            [writes, reads] => Fields { writes, reads },
-            _ => unreachable!("twice as many cells as fields"),
-        }
+        let (fields, _) = cells.as_chunks();
+        Fields(fields.try_into().expect("twice as many cells as fields"))
     }
 
     /// Are these the bytes of whole fields?
     #[inline(always)]
     pub(super) const fn fits(mask: u8) -> bool {
-        N == 8 || (mask ^ mask >> 1) & 0x55 == 0
+        match N {
+            8 => true,
+            4 => (mask ^ mask >> 1) & 0x55 == 0,
+            _ => matches!(mask, 0x0F | 0xF0 | 0xFF),
+        }
     }
 
     /// The bytes of a field.
@@ -157,20 +191,16 @@ impl<'a, const N: usize> Fields<'a, N> {
 
     /// Replaces all by these plain accesses: one of a kind for each field.
     pub(super) fn load(&self, cells: &[Cell]) {
-        for cell in self.writes.iter().chain(self.reads) {
+        for cell in self.0.as_flattened() {
             set(cell, Cell::EMPTY);
         }
-        for access in cells {
+        for access in cells.iter().filter(|cell| !cell.is_empty()) {
             debug_assert!(Self::fits(access.mask()));
-            let kind = if access.is_write() {
-                self.writes
-            } else {
-                self.reads
-            };
+            let kind = if access.is_write() { WRITE } else { READ };
             let mut rest = access.mask();
             while rest != 0 {
                 let at = Self::first(rest);
-                set(&kind[at], access.only(Self::bytes(at)));
+                set(&self.0[at][kind], access.only(Self::bytes(at)));
                 rest &= !Self::bytes(at);
             }
         }
@@ -178,9 +208,9 @@ impl<'a, const N: usize> Fields<'a, N> {
 
     /// Calls `f` with each access.
     pub(super) fn each(&self, mut f: impl FnMut(Cell)) {
-        for kind in [self.writes, self.reads] {
+        for kind in [WRITE, READ] {
             let mut last = Cell::EMPTY;
-            for cell in kind.iter().map(get) {
+            for cell in self.0.iter().map(|field| get(&field[kind])) {
                 match last.merged(cell) {
                     Some(both) => last = both,
                     None => {
@@ -217,7 +247,8 @@ impl<'a, const N: usize> Fields<'a, N> {
             let at = Self::first(rest);
             let bytes = Self::bytes(at);
             rest &= !bytes;
-            let (write, read) = (get(&self.writes[at]), get(&self.reads[at]));
+            let field = &self.0[at];
+            let (write, read) = (get(&field[WRITE]), get(&field[READ]));
             if subsumes::<R>(write, access) || subsumes::<R>(read, access) {
                 needed &= !bytes;
                 continue;
@@ -240,12 +271,12 @@ impl<'a, const N: usize> Fields<'a, N> {
                 race(other, raced, out);
             }
             if !access.is_write() {
-                set(&self.reads[at], access.only(bytes));
+                set(&field[READ], access.only(bytes));
                 continue;
             }
-            set(&self.writes[at], access.only(bytes));
+            set(&field[WRITE], access.only(bytes));
             if R::supersedes(read, access, true) {
-                set(&self.reads[at], Cell::EMPTY);
+                set(&field[READ], Cell::EMPTY);
             } else {
                 alone &= read.is_empty();
             }

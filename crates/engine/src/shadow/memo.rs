@@ -60,6 +60,7 @@ pub struct Memo {
     wait: u32,
     /// … and as many the next time.
     next_wait: u32,
+    halves: Stock,
     blocks: Stock,
     doubles: Stock,
     /// Room to work in.
@@ -75,6 +76,7 @@ impl Default for Memo {
             in_vain: 0,
             wait: 0,
             next_wait: WAIT[0],
+            halves: Stock::default(),
             blocks: Stock::default(),
             doubles: Stock::default(),
             scratch: Extended::default(),
@@ -177,16 +179,22 @@ impl Memo {
     /// Fields for a location, with these plain accesses, if each byte has one of a kind; not larger than these accesses and another one to `mask` ask for.
     pub(super) fn take_fields(&mut self, depot: &Depot, cells: &[Cell], mask: u8) -> Option<Room> {
         let mut bytes = [0; 2];
-        let mut narrow = Fields::<4>::fits(mask);
-        for cell in cells {
+        let fits = |mask| (Fields::<2>::fits(mask), Fields::<4>::fits(mask));
+        let (mut four, mut two) = fits(mask);
+        for cell in cells.iter().filter(|cell| !cell.is_empty()) {
             let bytes = &mut bytes[usize::from(cell.is_write())];
             if *bytes & cell.mask() != 0 {
                 return None;
             }
             *bytes |= cell.mask();
-            narrow &= Fields::<4>::fits(cell.mask());
+            let of = fits(cell.mask());
+            (four, two) = (four & of.0, two & of.1);
         }
-        Some(if narrow {
+        Some(if four {
+            let of = self.halves.take(&depot.halves);
+            depot.halves.get(of.index).fields().load(cells);
+            Room::Half(of)
+        } else if two {
             let of = self.blocks.take(&depot.blocks);
             depot.blocks.get(of.index).fields().load(cells);
             Room::Block(of)
@@ -200,6 +208,7 @@ impl Memo {
     /// The location does not need its fields any more.
     pub(super) fn give_fields(&mut self, depot: &Depot, room: Room) {
         match room {
+            Room::Half(of) => self.halves.give(&depot.halves, of),
             Room::Block(of) => self.blocks.give(&depot.blocks, of),
             Room::Double(of) => self.doubles.give(&depot.doubles, of),
         }
@@ -291,6 +300,7 @@ impl Memo {
         for step in &mut self.steps {
             forget(depot, step.take());
         }
+        self.halves.flush(&depot.halves);
         self.blocks.flush(&depot.blocks);
         self.doubles.flush(&depot.doubles);
         self.settled.flush(depot);

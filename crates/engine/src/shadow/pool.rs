@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::cell::{MAX_INDEX, MAX_LIFE, Owned};
+use super::cell::{MAX_INDEX, MAX_LIFE, Owned, Room};
 use crate::grow::Grow;
 use crate::lock::{AtomicU64, Lock, Ordering};
 
@@ -96,8 +96,8 @@ impl<T: Pooled> Pool<T> {
             }
         };
         assert!(
-            one.index <= MAX_INDEX / 2,
-            "footrace: 2^28 words with many accesses"
+            one.index <= MAX_INDEX >> Room::BITS,
+            "footrace: 2^27 words with many accesses"
         );
         one
     }
