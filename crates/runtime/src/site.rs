@@ -175,7 +175,7 @@ pub const fn locks_in_key(locks: LockSetId) -> u64 {
 
 /// Keys that a thread remembers at first, and at most.
 const CACHE: usize = 512;
-const LARGEST_CACHE: usize = 8192;
+const LARGEST_CACHE: usize = 32768;
 /// How far up in a key its place is.
 const PLACE_SHIFT: u32 = 40;
 
