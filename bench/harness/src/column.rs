@@ -71,7 +71,7 @@ impl Column {
             Column::Detector(name) => Kind::Checked(
                 match name.as_str() {
                     "redcard" | "slimcard" => "redcard",
-                    "bigfoot" | "bigfoot-pages" => "bigfoot",
+                    "bigfoot" | "bigfoot-bb" | "bigfoot-pages" => "bigfoot",
                     _ => "all",
                 }
                 .to_string(),

@@ -107,6 +107,7 @@ fn any_wrong(events: &[Event]) -> Option<String> {
     };
     let tiny = Options {
         small: 5,
+        frugal: true,
         limits: TINY,
     };
     type Run = fn(Options, &[Event]) -> (Vec<Race>, bool);

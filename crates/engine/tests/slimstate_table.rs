@@ -148,7 +148,11 @@ fn check<P: Partition, F: Footprint>(before: &P, f: &F, set: &Set, n: u64) -> (P
     }
     // The commit visits exactly the parts of f, once each; single elements are not in T.
     let mut visited = Vec::new();
-    after.each_part(f, &met, &mut |p| visited.push(p));
+    after.each_part(f, &met, &mut |p, member| {
+        assert_eq!(after.part_of(member), p, "{}", what());
+        assert!(set.contains(&member), "{}", what());
+        visited.push(p);
+    });
     let mut wanted: Vec<u64> = set.iter().map(|&i| after.part_of(i)).collect();
     wanted.retain(|&p| p >= has);
     wanted.sort_unstable();

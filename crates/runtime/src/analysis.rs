@@ -191,7 +191,10 @@ detectors! {
     "fasttrack" => FastTrack(engine::FastTrack) = |_| engine::FastTrack::default();
     "djit" => Djit(engine::Djit) = |_| engine::Djit::default();
     "slimstate" => SlimState(SlimState) = |_| SlimState::default();
-    "slimstate-bb" => SlimStateBb(SlimStateBb) = |_| SlimStateBb::default();
+    "slimstate-bb" => SlimStateBb(SlimStateBb) = |_| SlimStateBb::new(engine::slimstate::Options {
+        frugal: true,
+        ..Default::default()
+    });
     "rex" => Rex(Rex<engine::FastTrack, OwnThread>) =
         |_| Rex::new(engine::FastTrack::default(), OwnThread::new(Locks::Order));
     "rex-lockset" => RexLockset(Rex<engine::FastTrack, OwnThread>) =

@@ -39,6 +39,7 @@ pub const DETECTORS: &[Detector] = &[
     detector("bigfoot-pages", "fasttrack", "bigfoot"),
     // The paper's.
     detector("bigfoot", "slimstate", "bigfoot"),
+    detector("bigfoot-bb", "slimstate-bb", "bigfoot"),
 ];
 
 /// The detector of that name.

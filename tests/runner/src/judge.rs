@@ -49,13 +49,14 @@ pub(crate) enum Detectors {
 /// FastTrack on every access, and the default.
 const ALWAYS: [&str; 2] = ["fasttrack", "bigfoot-pages"];
 /// The others that are exact.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "djit",
     "slimstate",
     "slimstate-bb",
     "redcard",
     "slimcard",
     "bigfoot",
+    "bigfoot-bb",
 ];
 
 impl Detectors {

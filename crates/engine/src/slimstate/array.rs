@@ -128,8 +128,7 @@ impl<P: Partition> Body<P> {
     /// Its locations: one for each part, but single elements share that of their word.
     pub(super) fn locations(&self) -> u64 {
         let (n, singles) = (self.n(), self.singles());
-        let words = (singles << self.shift).div_ceil(8);
-        self.partition.parts(n) - singles + singles.min(words)
+        self.partition.parts(n) - singles + locations_of_singles(singles, self.shift)
     }
     /// How many locations it has for itself because its memory is another block's.
     pub(super) fn own_locations(&self) -> u64 {
@@ -180,6 +179,12 @@ struct Change<'a, 'g> {
     base: u64,
     shift: u8,
     ground: &'a Ground<'g>,
+}
+
+/// Locations of `n` single elements, of which small ones share that of their word.
+const fn locations_of_singles(n: u64, shift: u8) -> u64 {
+    let words = (n << shift).div_ceil(8);
+    if n < words { n } else { words }
 }
 
 /// Forgets what is in the locations, so that the depot has no more of it.
@@ -235,7 +240,7 @@ impl Refined for Change<'_, '_> {
         });
     }
     fn singles(&self, n: u64) -> u64 {
-        n.min((n << self.shift).div_ceil(8))
+        locations_of_singles(n, self.shift)
     }
 }
 
@@ -453,6 +458,11 @@ impl<P: Partition> Body<P> {
             }
         };
         ground.tally.rule(rule);
+        let singles = locations_of_singles(self.n(), self.shift);
+        if ground.frugal && self.partition.is_in_vain(singles) {
+            ground.tally.rule(Rule::AnyFine);
+            self.become_fine(ground);
+        }
     }
 
     /// Checks and records the trail, if the partition is sufficiently precise for it.
@@ -485,19 +495,14 @@ impl<P: Partition> Body<P> {
         }
         let site = ground.site_of(trail, (self.bytes.start, shift));
         ground.tally.blurred += u64::from(site.is_none() || trail.is_blurred());
-        self.partition.each_part(&trail.footprint, &met, &mut |p| {
-            let location = self.table.get((p - singles) as usize);
-            let site = site.unwrap_or_else(|| {
-                let mut first = None;
-                self.partition.members(p, n, &mut |run| {
-                    first.get_or_insert(run.first());
-                });
-                trail.site_of(first.unwrap_or(0))
+        self.partition
+            .each_part(&trail.footprint, &met, &mut |p, member| {
+                let location = self.table.get((p - singles) as usize);
+                let site = site.unwrap_or_else(|| trail.site_of(member));
+                if ground.touch(location, manner, site) {
+                    self.report(trail, p, manner, ground);
+                }
             });
-            if ground.touch(location, manner, site) {
-                self.report(trail, p, manner, ground);
-            }
-        });
         true
     }
 

@@ -6,13 +6,14 @@ use super::buffer::{Buffer, Cached, PlainTable};
 use super::directory::Directory;
 use super::footprint::Footprint;
 use super::ground::{Ground, Manner, Tally};
+use super::options::Options;
 use super::partition::{Mode, Partition};
 use super::sitelists::SiteLists;
 use super::streams::{PlaceKey, StreamTable, Streams, Target};
 use super::trail::{Extended, Trail};
 use super::versions::Versions;
 use super::{BitSet, Labels, Strided};
-use crate::clock::{Limits, ThreadClock};
+use crate::clock::ThreadClock;
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::{Depot, Entries, Epoch, FastTrackRule, Location, RuleName, Span};
@@ -32,24 +33,6 @@ pub type SlimStateBp = Slim<Strided, Labels>;
 /// Both.
 pub type SlimStateBb = Slim<BitSet, Labels>;
 
-/// What can be chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// Blocks with fewer elements are FINE from the start: 16 in the paper.
-    pub small: u64,
-    /// How large numbers may get.
-    pub limits: Limits,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            small: 16,
-            limits: Limits::CELL,
-        }
-    }
-}
-
 /// SlimState with footprints `F` and partitions `P`.
 #[derive(Debug)]
 pub struct Slim<F, P> {
@@ -59,6 +42,7 @@ pub struct Slim<F, P> {
     pub(super) arrays: Arrays<P>,
     pub(super) lists: SiteLists,
     small: u64,
+    frugal: bool,
     footprints: PhantomData<fn() -> F>,
 }
 
@@ -144,6 +128,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             arrays: Arrays::new(),
             lists: SiteLists::default(),
             small: options.small,
+            frugal: options.frugal,
             footprints: PhantomData,
         }
     }
@@ -174,6 +159,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             order: &self.order,
             memory: &self.memory,
             lists: &self.lists,
+            frugal: self.frugal,
             disturbances: self.arrays.versions.disturbances(),
             thread: base,
             tally,

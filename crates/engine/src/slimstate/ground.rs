@@ -95,6 +95,8 @@ pub(super) struct Ground<'a> {
     pub(super) order: &'a HappensBefore,
     pub(super) memory: &'a Shadow<FastTrackRule>,
     pub(super) lists: &'a SiteLists,
+    /// See [`Options`](super::Options).
+    pub(super) frugal: bool,
     /// See `Arrays`.
     pub(super) disturbances: &'a AtomicU32,
     pub(super) thread: &'a mut PreciseThread,

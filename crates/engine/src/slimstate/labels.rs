@@ -11,6 +11,7 @@ use super::footprint::Footprint;
 use super::partition::{Part, Partition, Shadow};
 use super::pieces::Pieces;
 use super::{Rule, Strided};
+use crate::shadow::Location;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -33,12 +34,15 @@ pub struct Parts {
     sizes: Pieces<u32>,
     /// Of all of them.
     n: u64,
+    /// Bytes of the labels beside `chunks`.
+    packed: usize,
 }
 
-/// How many elements of one part a footprint has, while it is being cut.
+/// How many elements of one part a footprint has, while it is being cut, and one of them.
 struct Cut {
     label: u32,
     inside: u64,
+    member: u64,
 }
 
 /// So many parts that were met last are looked at before one is taken for a new one: alternating parts are met again and again.
@@ -62,7 +66,14 @@ impl Parts {
             chunks: alloc::vec![Chunk::Uniform(0); chunks],
             sizes: alloc::vec![u32::try_from(n).ok()?].into(),
             n,
+            packed: 0,
         })
+    }
+
+    fn set(&mut self, number: usize, chunk: Chunk) {
+        let old = core::mem::replace(&mut self.chunks[number], chunk);
+        self.packed += self.chunks[number].bytes();
+        self.packed -= old.bytes();
     }
 
     fn size(&self, label: u32) -> u64 {
@@ -130,6 +141,7 @@ impl Parts {
                 None => met.push(Cut {
                     label,
                     inside: run.len(),
+                    member: run.first(),
                 }),
             }
         });
@@ -173,12 +185,12 @@ impl Parts {
                 if let Chunk::Uniform(label) = self.chunks[number]
                     && (within.len() == self.len(number) as u64 || new(label) == label)
                 {
-                    self.chunks[number] = Chunk::Uniform(new(label));
+                    self.set(number, Chunk::Uniform(new(label)));
                     return;
                 }
                 if unpacked != Some(number) {
                     if let Some(before) = unpacked.replace(number) {
-                        self.chunks[before] = Chunk::pack(&labels);
+                        self.set(before, Chunk::pack(&labels));
                     }
                     self.chunks[number].unpack(self.len(number), &mut labels);
                 }
@@ -193,7 +205,7 @@ impl Parts {
             });
         });
         if let Some(number) = unpacked {
-            self.chunks[number] = Chunk::pack(&labels);
+            self.set(number, Chunk::pack(&labels));
         }
         Rule::PartsCut
     }
@@ -204,7 +216,7 @@ impl Parts {
         let sizes = self.sizes.iter().map(|size| size * ratio as u32);
         finer.sizes = sizes.collect::<Vec<_>>().into();
         let (mut labels, mut smaller) = (Vec::new(), Vec::new());
-        let mut chunks = finer.chunks.iter_mut();
+        let mut at = 0;
         for (number, chunk) in self.chunks.iter().enumerate() {
             chunk.unpack(self.len(number), &mut labels);
             for piece in labels.chunks((CHUNK / ratio) as usize) {
@@ -213,7 +225,8 @@ impl Parts {
                     .iter()
                     .flat_map(|&label| (0..ratio).map(move |_| label));
                 smaller.extend(each);
-                *chunks.next()? = Chunk::pack(&smaller);
+                finer.set(at, Chunk::pack(&smaller));
+                at += 1;
             }
         }
         Some(finer)
@@ -231,8 +244,8 @@ impl core::fmt::Display for Labels {
 }
 
 impl Partition for Labels {
-    /// The labels.
-    type Met = Vec<u32>;
+    /// The labels, each with an element that has it.
+    type Met = Vec<(u32, u64)>;
     fn coarse(n: u64) -> Self {
         if n == 1 { Labels::Fine } else { Labels::Coarse }
     }
@@ -262,14 +275,14 @@ impl Partition for Labels {
     fn singles(&self, n: u64) -> u64 {
         if matches!(self, Labels::Fine) { n } else { 0 }
     }
-    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<(Rule, Vec<u32>)> {
+    fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<(Rule, Self::Met)> {
         match self {
-            Labels::Coarse => (f.len() == n).then(|| (Rule::PartsKept, alloc::vec![0])),
+            Labels::Coarse => (f.len() == n).then(|| (Rule::PartsKept, alloc::vec![(0, 0)])),
             Labels::Fine => Some((Rule::FineFine, Vec::new())),
             Labels::Parts(parts) => {
                 let met = parts.met(f);
                 met.iter()
-                    .map(|cut| parts.has_all(cut).then_some(cut.label))
+                    .map(|cut| parts.has_all(cut).then_some((cut.label, cut.member)))
                     .collect::<Option<_>>()
                     .map(|labels| (Rule::PartsKept, labels))
             }
@@ -309,8 +322,9 @@ impl Partition for Labels {
         }
         shadow.rebuild(0, &|x| x);
     }
-    fn each_part<F: Footprint>(&self, _f: &F, met: &Vec<u32>, g: &mut dyn FnMut(Part)) {
-        met.iter().for_each(|&label| g(u64::from(label)));
+    fn each_part<F: Footprint>(&self, _f: &F, met: &Self::Met, g: &mut dyn FnMut(Part, u64)) {
+        met.iter()
+            .for_each(|&(label, member)| g(u64::from(label), member));
     }
     fn members(&self, p: Part, n: u64, g: &mut dyn FnMut(Strided)) {
         let all = Strided::run(0, n - 1);
@@ -331,13 +345,22 @@ impl Partition for Labels {
             Labels::Parts(parts) => Labels::Parts(Box::new(parts.finer(ratio)?)),
         })
     }
+    fn is_in_vain(&self, singles: u64) -> bool {
+        let Labels::Parts(parts) = self else {
+            return false;
+        };
+        let count = parts.sizes.len();
+        let labels = parts.packed + size_of_val(&*parts.chunks);
+        let all = labels + count * (size_of::<Location>() + size_of::<u32>());
+        // As many bytes for each part as a matrix takes that is cut row by row, and it goes on: not for long.
+        labels > 2 * size_of::<Run>() * count && 4 * all >= size_of::<Location>() * singles as usize
+    }
     fn bytes(&self) -> usize {
         match self {
             Labels::Coarse | Labels::Fine => 0,
             Labels::Parts(parts) => {
-                let chunks = parts.chunks.iter().map(Chunk::bytes).sum::<usize>();
                 let sizes = parts.sizes.capacity() * size_of::<u32>();
-                size_of::<Parts>() + size_of_val(&*parts.chunks) + chunks + sizes
+                size_of::<Parts>() + size_of_val(&*parts.chunks) + parts.packed + sizes
             }
         }
     }

@@ -50,14 +50,18 @@ pub trait Partition: Clone + Send + Sync + core::fmt::Display {
     fn refine<F: Footprint>(&mut self, f: &F, n: u64, shadow: &mut dyn Shadow) -> Rule;
     /// To `FINE`, whatever it is now.
     fn refine_to_fine(&mut self, n: u64, shadow: &mut dyn Shadow);
-    /// Calls `g` once with each part of `f`, for which the partition is sufficiently precise: `keeps` has said so.
+    /// Calls `g` once with each part of `f`, and one of its members, for which the partition is sufficiently precise: `keeps` has said so.
     /// Except for those of single elements.
-    fn each_part<F: Footprint>(&self, f: &F, met: &Self::Met, g: &mut dyn FnMut(Part));
+    fn each_part<F: Footprint>(&self, f: &F, met: &Self::Met, g: &mut dyn FnMut(Part, u64));
     /// Calls `g` with the members of part `p`, ascending, as strided ranges.
     fn members(&self, p: Part, n: u64, g: &mut dyn FnMut(Strided));
     /// The same parts for elements that are `ratio` times smaller (single elements stay single), if
     /// there is a mode for them.
     fn finer(&self, ratio: u64) -> Option<Self>;
+    /// Do its parts follow no order, and take so much memory that there will be as much before long as `singles` locations take?
+    fn is_in_vain(&self, _singles: u64) -> bool {
+        false
+    }
     /// Bytes that it needs beside itself.
     fn bytes(&self) -> usize {
         0
@@ -196,13 +200,13 @@ impl Partition for Mode {
     fn refine_to_fine(&mut self, n: u64, shadow: &mut dyn Shadow) {
         self.change(Mode::Fine, n, shadow);
     }
-    fn each_part<F: Footprint>(&self, f: &F, (): &(), g: &mut dyn FnMut(Part)) {
+    fn each_part<F: Footprint>(&self, f: &F, (): &(), g: &mut dyn FnMut(Part, u64)) {
         let mut beyond = 0;
         f.pieces(&mut |piece| {
             for p in self.parts_of(piece).indices() {
                 // Pieces ascend, so parts do, and two pieces of one part are met in a row.
                 if p >= beyond {
-                    g(p);
+                    g(p, self.member(p));
                     beyond = p + 1;
                 }
             }

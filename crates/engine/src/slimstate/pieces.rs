@@ -6,8 +6,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Entries of a piece.
+/// Entries of a long list's pieces; the first ones are shorter.
 const PIECE: usize = 64;
+/// Up to so many entries are moved when there are more.
+const FEW: usize = 8;
 
 /// A list that is one block while it is short, and made in one go while it is as long as it was made.
 #[derive(Clone, Debug)]
@@ -16,11 +18,49 @@ pub(super) enum Pieces<T> {
     Many(Box<Many<T>>),
 }
 
-/// A list that was longer than a piece when something was added.
+/// A list to which something was added when it was long. The first of `more` has as many entries as `first`, the next one twice as many, up to
+/// [`PIECE`].
 #[derive(Clone, Debug)]
 pub(super) struct Many<T> {
     first: Vec<T>,
     more: Vec<Vec<T>>,
+}
+
+impl<T> Many<T> {
+    /// How many of `more` are shorter than the others, and the entries before these.
+    fn short(&self) -> (usize, usize) {
+        let (mut pieces, mut entries) = (0, self.first.len());
+        while entries < PIECE {
+            pieces += 1;
+            entries *= 2;
+        }
+        (pieces, entries)
+    }
+
+    /// In which of `more` entry `at` is, and where; none if it is in `first`.
+    fn place(&self, at: usize) -> Option<(usize, usize)> {
+        let first = self.first.len();
+        if at < first {
+            return None;
+        }
+        let (pieces, entries) = self.short();
+        Some(match at.checked_sub(entries) {
+            Some(at) => (pieces + at / PIECE, at % PIECE),
+            None => {
+                let piece = (at / first).ilog2();
+                (piece as usize, at - (first << piece))
+            }
+        })
+    }
+
+    /// Room of piece `number`.
+    fn room(&self, number: usize) -> usize {
+        if number < self.short().0 {
+            self.first.len() << number
+        } else {
+            PIECE
+        }
+    }
 }
 
 impl<T> Default for Pieces<T> {
@@ -40,8 +80,10 @@ impl<T> Pieces<T> {
         match self {
             Pieces::One(all) => all.len(),
             Pieces::Many(many) => {
-                let last = many.more.last().map_or(0, Vec::len);
-                many.first.len() + many.more.len().saturating_sub(1) * PIECE + last
+                let all = many.more.len().saturating_sub(1);
+                let short = many.short().0.min(all);
+                let before = (many.first.len() << short) + (all - short) * PIECE;
+                before + many.more.last().map_or(0, Vec::len)
             }
         }
     }
@@ -50,16 +92,18 @@ impl<T> Pieces<T> {
     pub(super) fn capacity(&self) -> usize {
         match self {
             Pieces::One(all) => all.capacity(),
-            Pieces::Many(many) => many.first.capacity() + many.more.len() * PIECE,
+            Pieces::Many(many) => {
+                many.first.capacity() + many.more.iter().map(Vec::capacity).sum::<usize>()
+            }
         }
     }
 
     pub(super) fn get(&self, at: usize) -> &T {
         match self {
             Pieces::One(all) => &all[at],
-            Pieces::Many(many) => match at.checked_sub(many.first.len()) {
+            Pieces::Many(many) => match many.place(at) {
                 None => &many.first[at],
-                Some(at) => &many.more[at / PIECE][at % PIECE],
+                Some((piece, at)) => &many.more[piece][at],
             },
         }
     }
@@ -67,9 +111,9 @@ impl<T> Pieces<T> {
     pub(super) fn get_mut(&mut self, at: usize) -> &mut T {
         match self {
             Pieces::One(all) => &mut all[at],
-            Pieces::Many(many) => match at.checked_sub(many.first.len()) {
+            Pieces::Many(many) => match many.place(at) {
                 None => &mut many.first[at],
-                Some(at) => &mut many.more[at / PIECE][at % PIECE],
+                Some((piece, at)) => &mut many.more[piece][at],
             },
         }
     }
@@ -77,7 +121,7 @@ impl<T> Pieces<T> {
     pub(super) fn push(&mut self, entry: T) {
         match self {
             Pieces::One(all) => {
-                if all.len() < PIECE || all.len() < all.capacity() {
+                if all.len() < FEW || all.len() < all.capacity() {
                     if all.len() == all.capacity() {
                         // Most have one.
                         all.reserve_exact(all.len().max(1));
@@ -90,9 +134,9 @@ impl<T> Pieces<T> {
                 self.push(entry);
             }
             Pieces::Many(many) => match many.more.last_mut() {
-                Some(last) if last.len() < PIECE => last.push(entry),
+                Some(last) if last.len() < last.capacity() => last.push(entry),
                 _ => {
-                    let mut piece = Vec::with_capacity(PIECE);
+                    let mut piece = Vec::with_capacity(many.room(many.more.len()));
                     piece.push(entry);
                     many.more.push(piece);
                 }
@@ -116,6 +160,29 @@ impl<T> Pieces<T> {
                 all.shrink_to(1);
             }
             Pieces::Many(_) => *self = Pieces::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_stay_where_they_are() {
+        for first in [0, 1, 3, 8, 40, 64, 100] {
+            let mut list: Pieces<usize> = Vec::from_iter(0..first).into();
+            for at in first..1000 {
+                assert_eq!(list.len(), at);
+                list.push(at);
+                assert!(list.capacity() <= (2 * list.len()).min(list.len() + PIECE));
+            }
+            assert!(list.iter().copied().eq(0..1000));
+            for at in 0..1000 {
+                assert_eq!((*list.get(at), *list.get_mut(at)), (at, at));
+            }
+            list.clear();
+            assert_eq!((list.len(), list.iter().count()), (0, 0));
         }
     }
 }
