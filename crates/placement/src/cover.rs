@@ -83,6 +83,18 @@ impl Fact {
         self.stride() == Some(i64::from(self.path.size))
     }
 
+    /// Where the bytes end that it has all of, from `lo` on: a dense range, or one large location.
+    fn solid_end(&self, solver: &Solver<'_>) -> Option<Lin> {
+        let hi = self.hi.as_ref()?;
+        if self.is_dense() {
+            return Some(hi.clone());
+        }
+        let there = self.stride() == Some(ONCE) && solver.at_most(&self.lo.offset(1)?, hi);
+        there
+            .then(|| self.lo.offset(i64::from(self.path.size)))
+            .flatten()
+    }
+
     pub(crate) fn stride(&self) -> Option<i64> {
         match self.path.extent {
             Extent::One => None,
@@ -162,12 +174,20 @@ pub(crate) fn cover<'f>(
             if used.len() == MAX_PIECES {
                 return None;
             }
-            let (i, next) = usable()
-                .filter(|(i, _)| !used.contains(i))
-                .find_map(|(i, f)| {
-                    let next = advance(solver, f, &at, hi, stride, wanted.path.size)?;
-                    Some((i, next))
-                })?;
+            // The one that reaches furthest, as far as is known.
+            let mut found: Option<(usize, Lin)> = None;
+            for (i, f) in usable().filter(|(i, _)| !used.contains(i)) {
+                if let Some(next) = advance(solver, f, &at, hi, stride, wanted.path.size)
+                    && found.as_ref().is_none_or(|(_, n)| solver.at_most(n, &next))
+                {
+                    let last = next == *hi;
+                    found = Some((i, next));
+                    if last {
+                        break;
+                    }
+                }
+            }
+            let (i, next) = found?;
             used.push(i);
             at = next;
         }
@@ -227,13 +247,13 @@ fn pieces<'f>(
 /// Does `known` surely contain the one location of `wanted`?
 fn contains_one(solver: &Solver<'_>, known: &Fact, wanted: &Fact) -> bool {
     let (addr, size) = (&wanted.lo, wanted.path.size);
+    if known.path.size != size
+        && let Some(hi) = known.solid_end(solver)
+    {
+        let end = addr.offset(i64::from(size));
+        return solver.at_most(&known.lo, addr) && end.is_some_and(|end| solver.at_most(&end, &hi));
+    }
     match (&known.path.extent, &known.hi) {
-        (Extent::Many { .. }, Some(hi)) if known.is_dense() && known.path.size != size => {
-            solver.at_most(&known.lo, addr)
-                && addr
-                    .offset(i64::from(size))
-                    .is_some_and(|end| solver.at_most(&end, hi))
-        }
         (Extent::Many { stride, .. }, Some(hi)) => {
             known.path.size == size
                 && solver.congruent(addr, &known.lo, *stride)
@@ -261,7 +281,7 @@ fn advance(
     size: u32,
 ) -> Option<Lin> {
     if known.path.size != size {
-        let known_hi = known.hi.as_ref().filter(|_| known.is_dense())?;
+        let known_hi = known.solid_end(solver)?;
         // The last location starts a stride before `hi`, or right before it.
         let last = if solver.congruent(hi, at, stride) {
             hi.offset(-stride)?
@@ -269,8 +289,17 @@ fn advance(
             hi.offset(-1)?
         };
         let end = last.offset(i64::from(size))?;
-        let contained = solver.at_most(&known.lo, at) && solver.at_most(&end, known_hi);
-        return contained.then(|| hi.clone());
+        if !solver.at_most(&known.lo, at) {
+            return None;
+        }
+        if solver.at_most(&end, &known_hi) {
+            return Some(hi.clone());
+        }
+        // Every location before `known_hi`.
+        let on_grid = stride == i64::from(size)
+            && solver.congruent(&known_hi, at, stride)
+            && solver.at_most(at, &known_hi);
+        return on_grid.then_some(known_hi);
     }
     let one = || {
         let same = solver.equal(at, &known.lo);

@@ -184,6 +184,25 @@ impl Lin {
         })
     }
 
+    /// What `self ≥ 0` says of integers, in the smallest numbers: `6·n - 37 ≥ 0` is `n - 7 ≥ 0`.
+    pub fn tightened(self) -> Lin {
+        let mut common = 0u64;
+        for (_, k) in &self.terms {
+            let (mut a, mut b) = (common, k.unsigned_abs());
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            common = a;
+        }
+        match i64::try_from(common) {
+            Ok(k @ 2..) => Lin {
+                terms: self.terms.iter().map(|t| (t.0, t.1 / k)).collect(),
+                constant: self.constant.div_euclid(k),
+            },
+            _ => self,
+        }
+    }
+
     /// The same without its constant: equal for expressions a fixed distance apart.
     pub fn shape(&self) -> &[(Var, i64)] {
         &self.terms

@@ -46,7 +46,7 @@ impl Facts {
             return;
         };
         match c {
-            Cond::NonNegative(_) => self.known.push(e),
+            Cond::NonNegative(_) => self.known.push(e.tightened()),
             Cond::Zero(_) => {
                 self.known.extend(e.scaled(-1));
                 self.known.push(e);

@@ -11,6 +11,9 @@ use crate::segments::Segment;
 /// Conjectures per loop.
 const MAX_SWEEPS: usize = 48;
 
+/// Bytes of a table.
+const MAX_TABLE: u32 = 4096;
+
 /// A counter with steps of at most this takes years to [`ONCE`].
 const MAX_STEP: i64 = 64;
 const NEGATIVE_MAX_STEP: i64 = -MAX_STEP;
@@ -37,7 +40,79 @@ impl Analysis<'_> {
             }
         });
         self.visited(l, &mut out);
+        self.tables(l, &mut out);
         out
+    }
+
+    /// For each range that a loop in `l` sweeps over in a fixed number of rounds, and that stays in all rounds of `l`, such as a table of
+    /// coefficients: it was accessed if there was a round of `l` before the current one.
+    fn tables(&self, l: usize, out: &mut Vec<Fact>) {
+        let Some(rounds) = self.rounds(l, None) else {
+            return;
+        };
+        for inner in 0..self.cfg.loops.len() {
+            let header = self.cfg.loops[inner].header;
+            if inner == l || !self.cfg.loops[l].contains[header.index()] {
+                continue;
+            }
+            let Some(count) = self.fixed_rounds(inner) else {
+                continue;
+            };
+            // What one round accesses, in order.
+            let mut parts: Vec<(Lin, i64, Fact)> = Vec::new();
+            self.each_moving(inner, |at_header, segment, step, stride, fact| {
+                if segment.is_none()
+                    && step == stride
+                    && let Some(start) = self.at_start(&at_header, inner, None)
+                    && self.stays(&start, l, None)
+                {
+                    parts.push((start, stride, fact.clone()));
+                }
+            });
+            parts.sort_by(|a, b| {
+                let by =
+                    |p: &(Lin, i64, Fact)| (p.1, p.2.kind, p.0.shape().to_vec(), p.0.constant());
+                by(a).cmp(&by(b))
+            });
+            let neighbours = |a: &(Lin, i64, Fact), b: &(Lin, i64, Fact)| {
+                a.1 == b.1
+                    && a.2.kind == b.2.kind
+                    && b.0.minus(&a.0).and_then(|d| d.as_constant())
+                        == Some(i64::from(a.2.path.size))
+            };
+            for group in parts.chunk_by(neighbours) {
+                let (start, stride, first) = &group[0];
+                let bytes: i64 = group.iter().map(|p| i64::from(p.2.path.size)).sum();
+                let size = count
+                    .checked_mul(*stride)
+                    .and_then(|n| u32::try_from(n).ok());
+                if bytes == *stride
+                    && let Some(size) = size.filter(|size| *size <= MAX_TABLE)
+                    && let Some(hi) = start.plus(&rounds)
+                {
+                    let mut path = first.path.clone();
+                    path.size = size;
+                    path.lo = start.clone();
+                    path.extent = Extent::Many { hi, stride: ONCE };
+                    out.extend(first.with_path(&self.values, path));
+                }
+            }
+        }
+    }
+
+    /// How many rounds loop `l` has, if its only way out is a test that ends it after as many each time.
+    fn fixed_rounds(&self, l: usize) -> Option<i64> {
+        let stay = self.values.expand(self.only_test(l)?.lin())?;
+        let n = self.values.ghost(l);
+        let k = stay.coefficient(n);
+        let first = stay.substitute(n, &Lin::from(0))?.as_constant()?;
+        match self.only_test(l)? {
+            Cond::NonNegative(_) if k < 0 && first >= 0 => Some(first / k.checked_neg()? + 2),
+            Cond::NonZero(_) if k != 0 && first % k == 0 && first / k < 0 => {
+                (first / k).checked_neg()?.checked_add(1)
+            }
+            _ => None,
+        }
     }
 
     /// For each access in loop `l` whose address stays: it was made if there was a round before the
@@ -209,23 +284,7 @@ impl Analysis<'_> {
     /// below a bound: that variable (as in the header) and the bound.
     fn bound(&self, l: usize) -> Option<(Var, Lin)> {
         let this = &self.cfg.loops[l];
-        let mut exit: Option<BlockId> = None;
-        for b in self.cfg.order.iter().filter(|b| this.contains[b.index()]) {
-            let leaves = self.cfg.succs[b.index()]
-                .iter()
-                .any(|s| !this.contains[s.index()]);
-            if leaves && exit.replace(*b).is_some() {
-                return None;
-            }
-        }
-        let Terminator::Branch { cond, then, .. } = &self.f.blocks[exit?.index()].term else {
-            return None;
-        };
-        let stay = if this.contains[then.index()] {
-            cond.clone()
-        } else {
-            cond.negated()?
-        };
+        let stay = self.only_test(l)?;
         let e = self.values.resolve(stay.lin())?;
         let (x, k) = e
             .terms()
@@ -250,6 +309,28 @@ impl Analysis<'_> {
             _ => return None,
         };
         Some((x, bound))
+    }
+
+    /// What holds whenever loop `l` goes on, if there is one way out of it.
+    fn only_test(&self, l: usize) -> Option<Cond> {
+        let this = &self.cfg.loops[l];
+        let mut exit: Option<BlockId> = None;
+        for b in self.cfg.order.iter().filter(|b| this.contains[b.index()]) {
+            let leaves = self.cfg.succs[b.index()]
+                .iter()
+                .any(|s| !this.contains[s.index()]);
+            if leaves && exit.replace(*b).is_some() {
+                return None;
+            }
+        }
+        let Terminator::Branch { cond, then, .. } = &self.f.blocks[exit?.index()].term else {
+            return None;
+        };
+        if this.contains[then.index()] {
+            Some(cond.clone())
+        } else {
+            cond.negated()
+        }
     }
 
     fn push(&self, out: &mut Vec<Fact>, like: &Fact, lo: Lin, hi: Lin, stride: i64) {

@@ -98,6 +98,11 @@ fn loops() {
 }
 
 #[test]
+fn tables() {
+    golden("tables", "bigfoot", Options::default());
+}
+
+#[test]
 fn segments() {
     golden("segments", "bigfoot", Options::default());
 }

@@ -201,7 +201,13 @@ impl<'a> Writer<'a> {
             && let Extent::Many { hi, stride: ONCE } = &path.extent
         {
             let when = hi.minus(&path.lo)?;
-            path.extent = Extent::One;
+            let size = i64::from(path.size);
+            path.extent = if size == WORD {
+                Extent::One
+            } else {
+                let hi = path.lo.offset(size)?;
+                Extent::Many { hi, stride: WORD }
+            };
             let place = self.place(&paths, origin, rename)?;
             let when = self.lin(&when, origin, rename);
             return Some(format!("{place} when {when}"));
