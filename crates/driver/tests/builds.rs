@@ -294,6 +294,48 @@ fn counts_are_printed() {
     );
 }
 
+/// A thread that waits for ever has counted a thousand writes by the time `main` returns.
+#[test]
+#[ignore = "needs cargo xtask dist"]
+fn threads_that_never_end_are_counted() {
+    let directory = projects("waiting");
+    let text = "#include <pthread.h>\n#include <semaphore.h>\n\
+                static sem_t done, never;\n\
+                static volatile char bytes[1000];\n\
+                static void *works(void *arg) {\n\
+                  for (int i = 0; i < 1000; i++) bytes[i] = 1;\n\
+                  sem_post(&done);\n\
+                  sem_wait(&never);\n\
+                  return arg;\n\
+                }\n\
+                int main(void) {\n\
+                  pthread_t thread;\n\
+                  sem_init(&done, 0, 0);\n\
+                  sem_init(&never, 0, 0);\n\
+                  pthread_create(&thread, 0, works, 0);\n\
+                  sem_wait(&done);\n\
+                  return 0;\n\
+                }\n";
+    std::fs::write(directory.join("waiting.c"), text).expect("a file");
+    build(
+        &directory,
+        tool("footrace-cc").to_str().expect("UTF-8"),
+        &["-O1", "--footrace-count", "waiting.c", "-o", "waiting"],
+    );
+    let footrace = tool("footrace");
+    let output = run(
+        &directory,
+        footrace.to_str().expect("UTF-8"),
+        &["run", "--stats", "./waiting"],
+    );
+    let said = said_by(&output);
+    let writes = said.lines().find_map(|line| {
+        let (count, what) = line.trim().split_once("  ")?;
+        (what == "accesses: writes").then(|| count.parse::<u64>().ok())?
+    });
+    assert!(writes.is_some_and(|count| count >= 1000), "{said}");
+}
+
 /// Links a library whose version script names a function that is not there.
 fn with_missing_version(root: &Path, more: &[&str]) -> Output {
     let flags = ["-shared", "-fPIC", "-Wl,--version-script,l.map"];

@@ -213,19 +213,21 @@ pub fn each_block(f: impl Fn(&tls::Block)) {
     }
 }
 
-/// Hands out the states of all other threads, who stand still (see [`wait_until_outside`]): none can end meanwhile.
-pub fn each_other(me: Tid, mut f: impl FnMut(&mut Thread)) {
+/// Hands out the states and blocks of all other threads, who stand still (see [`wait_until_outside`]): none can end meanwhile.
+pub fn each_other(me: Tid, mut f: impl FnMut(&mut Thread, &tls::Block)) {
     // Not while the lock is held: a report asks for names.
     let others = others(&REGISTRY.lock(), me);
-    for thread in others {
+    for (thread, block) in others {
+        // SAFETY: the thread cannot end.
+        let block = unsafe { &*block };
         // SAFETY: its owner does not touch it outside of the runtime, and nobody comes in.
-        f(unsafe { &mut *thread });
+        f(unsafe { &mut *thread }, block);
     }
 }
 
-fn others(registry: &Registry, me: Tid) -> Vec<*mut Thread> {
+fn others(registry: &Registry, me: Tid) -> Vec<(*mut Thread, *const tls::Block)> {
     let others = registry.live.iter().filter(|(tid, _)| **tid != me.0);
-    others.map(|(_, (thread, _))| *thread).collect()
+    others.map(|(_, both)| *both).collect()
 }
 
 /// In the child of a fork: everybody else is gone. Hands out their states.
@@ -234,7 +236,7 @@ pub fn bury_others(me: Tid, mut f: impl FnMut(&mut Thread)) {
     let others = others(&registry, me);
     registry.live.retain(|tid, _| *tid == me.0);
     drop(registry);
-    for thread in others {
+    for (thread, _) in others {
         // SAFETY: the thread does not exist in this process; its state is ours.
         f(unsafe { &mut *thread });
     }

@@ -1,12 +1,11 @@
 //! `stats=1`: what the detector did, told at the end.
 //!
-//! A thread's counts are added up when it ends. Threads that still run when the process ends are not asked: they may be
-//! counting.
+//! A thread's counts are added up when it ends. Those that still run when the process ends stand still for that, and what they count afterwards counts no more.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use abi::counts::{COUNTERS, Counter};
 use event::Addr;
@@ -37,11 +36,26 @@ static ALONE: AtomicU64 = AtomicU64::new(0);
 
 static COUNTED: Spin<[u64; COUNTERS]> = Spin::new([0; COUNTERS]);
 
+/// The process ends, and every thread was asked.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
 /// The calling thread ends.
 pub fn add(state: &State) {
-    let unchecked = tls::own().unchecked.swap(0, Ordering::Relaxed);
+    if !TOLD.load(Ordering::Relaxed) {
+        add_of(tls::own(), state);
+    }
+}
+
+/// The process ends, and all other threads stand still: `others` calls its argument with each of them.
+pub fn add_others(others: impl FnOnce(&mut dyn FnMut(&tls::Block, &State))) {
+    others(&mut add_of);
+    TOLD.store(true, Ordering::Relaxed);
+}
+
+fn add_of(block: &tls::Block, state: &State) {
+    let unchecked = block.unchecked.load(Ordering::Relaxed);
     ALONE.fetch_add(unchecked, Ordering::Relaxed);
-    for (sum, count) in COUNTED.lock().iter_mut().zip(tls::counts()) {
+    for (sum, count) in COUNTED.lock().iter_mut().zip(block.counts()) {
         *sum = sum.wrapping_add(count);
     }
     let mut all = COUNTS.lock();
@@ -63,7 +77,7 @@ pub fn forked() {
     ALONE.store(0, Ordering::Relaxed);
     tls::own().unchecked.store(0, Ordering::Relaxed);
     // What this thread counted before the fork is the parent's, and is counted again when the thread ends: take it off.
-    *COUNTED.lock() = tls::counts().map(u64::wrapping_neg);
+    *COUNTED.lock() = tls::own().counts().map(u64::wrapping_neg);
 }
 
 /// A block's memory is about to be somebody else's. Its elements are words: smaller ones share a location there.
@@ -119,8 +133,9 @@ fn arrays(analysis: &Analysis) -> Vec<report::Arrays> {
     all.map(describe).collect()
 }
 
-/// The process ends: everything into the records.
-pub fn finish(analysis: &Analysis) {
+/// The process ends, and so does the calling thread: everything into the records.
+pub fn finish(analysis: &Analysis, state: &State) {
+    add_of(tls::own(), state);
     let mut stats = report::Stats::default();
     let counted = *COUNTED.lock();
     for (counter, count) in Counter::ALL.into_iter().zip(counted) {

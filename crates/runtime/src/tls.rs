@@ -91,23 +91,6 @@ fn context_cell() -> &'static AtomicU64 {
     unsafe { &*p }
 }
 
-/// What the calling thread has counted.
-pub fn counts() -> [u64; abi::counts::COUNTERS] {
-    let p: *const [AtomicU64; abi::counts::COUNTERS];
-    // SAFETY: reads the thread pointer and a link-time constant.
-    unsafe {
-        asm!(
-            "mov {p}, qword ptr [rip + __footrace_counts@GOTTPOFF]",
-            "add {p}, qword ptr fs:[0]",
-            p = out(reg) p,
-            options(pure, nomem, nostack)
-        );
-    }
-    // SAFETY: the counters live as long as the thread that asks.
-    let counts = unsafe { &*p };
-    core::array::from_fn(|at| counts[at].load(Ordering::Relaxed))
-}
-
 /// Contexts of a thread grow from here; 0 would mean "unknown".
 const FIRST_CONTEXT: u64 = 0x7468_7265_6164_0001;
 
@@ -175,6 +158,27 @@ impl Block {
     pub fn repeats(&self, address: usize) -> bool {
         let entry = &self.atomics[abi::hot::place(address)];
         entry.address.load(Ordering::Relaxed) == address
+    }
+
+    /// What its thread has counted.
+    pub fn counts(&self) -> [u64; abi::counts::COUNTERS] {
+        let own: *const u8;
+        // SAFETY: reads the thread pointer and a link-time constant.
+        unsafe {
+            asm!(
+                "mov {p}, qword ptr [rip + __footrace_counts@GOTTPOFF]",
+                "add {p}, qword ptr fs:[0]",
+                p = out(reg) own,
+                options(pure, nomem, nostack)
+            );
+        }
+        // As far from the block as the caller's are from his.
+        let distance = (own as usize).wrapping_sub(block() as usize);
+        let counts = (&raw const *self).cast::<u8>().wrapping_add(distance);
+        let counts: *const [AtomicU64; abi::counts::COUNTERS] = counts.cast();
+        // SAFETY: both are the thread's own variables, and the thread has not ended.
+        let counts = unsafe { &*counts };
+        core::array::from_fn(|at| counts[at].load(Ordering::Relaxed))
     }
 
     /// The location of the word that `address` is in, if the inlined checks know its page.

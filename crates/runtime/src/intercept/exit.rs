@@ -65,8 +65,7 @@ fn finish(code: c_int) {
             own.set_thread(core::ptr::null_mut());
             own.ended.store(1, Ordering::Relaxed);
             if runtime.options.stats {
-                crate::stats::add(&thread.state);
-                crate::stats::finish(&runtime.analysis);
+                crate::stats::finish(&runtime.analysis, &thread.state);
             }
         }
         records::finish(code);

@@ -447,16 +447,24 @@ fn go_on() -> bool {
     mine
 }
 
-/// The process ends: what other threads did counts, even if they never synchronise again and checks are put off.
+/// The process ends: what other threads did counts, even if they never synchronise again and checks are put off; and what they counted.
 pub(crate) fn settle_others() {
     let forking = tls::FORKER.load(Ordering::Relaxed).cast_const() == tls::block();
-    let me = thread::with(|thread, runtime| runtime.analysis.puts_off().then_some(thread.tid));
+    let me = thread::with(|thread, runtime| {
+        let asked = runtime.analysis.puts_off() || runtime.options.stats;
+        asked.then_some(thread.tid)
+    });
     let Some(me) = me.flatten().filter(|_| !forking) else {
         return;
     };
     stand_still(me);
     thread::with(|_, runtime| {
-        registry::each_other(me, |other| runtime.analysis.settle(&mut other.state));
+        registry::each_other(me, |other, _| runtime.analysis.settle(&mut other.state));
+        if runtime.options.stats {
+            crate::stats::add_others(|add| {
+                registry::each_other(me, |other, block| add(block, &other.state));
+            });
+        }
     });
     go_on();
 }
