@@ -155,6 +155,41 @@ macro_rules! meet_part {
     };
 }
 
+/// The number of the site, by its key, in `$register`; the return address is at `rsp + $at`, and r11 is where the block is. Goes to `$unknown` if the thread does not know it. Uses rax
+/// and rdx.
+macro_rules! find_number {
+    ($at:expr, $register:literal, $unknown:literal) => {
+        concat!(
+            "mov rdx, qword ptr [rip + __footrace_context@GOTTPOFF]\n",
+            "movabs rax, {mix}\n",
+            "xor rax, qword ptr fs:[rdx]\n",
+            "mov rdx, qword ptr [rsp + ",
+            $at,
+            "]\n",
+            "xor rdx, qword ptr fs:[r11 + {locks}]\n",
+            "mul rdx\n",
+            "xor rax, rdx\n",
+            "or rax, 1\n",
+            "mov rdx, rax\n",
+            "shr rdx, {key_shift}\n",
+            "and rdx, qword ptr fs:[r11 + {sites_mask}]\n",
+            "add rdx, qword ptr fs:[r11 + {sites}]\n",
+            "cmp rax, qword ptr [rdx]\n",
+            "jne ",
+            $unknown,
+            "\n",
+            "mov eax, dword ptr fs:[r11 + {slot}]\n",
+            "cmp eax, dword ptr [rdx + {known_slot}]\n",
+            "jne ",
+            $unknown,
+            "\n",
+            "mov ",
+            $register,
+            ", dword ptr [rdx + {number}]\n",
+        )
+    };
+}
+
 /// Gives back the registers of a step, and is outside of the runtime again.
 macro_rules! leave_step {
     ($pop:literal) => {
@@ -318,26 +353,8 @@ macro_rules! take_step {
             $push,
             "mov rsi, rcx\n",
             "mov r8, rax\n",
-            // The site's number, by its key.
-            "mov rdx, qword ptr [rip + __footrace_context@GOTTPOFF]\n",
-            "movabs rax, {mix}\n",
-            "xor rax, qword ptr fs:[rdx]\n",
-            "mov rdx, qword ptr [rsp + 48 + ", $pushed, "]\n",
-            "xor rdx, qword ptr fs:[r11 + {locks}]\n",
-            "mul rdx\n",
-            "xor rax, rdx\n",
-            "or rax, 1\n",
-            "mov rdx, rax\n",
-            "shr rdx, {key_shift}\n",
-            "and rdx, qword ptr fs:[r11 + {sites_mask}]\n",
-            "add rdx, qword ptr fs:[r11 + {sites}]\n",
-            "cmp rax, qword ptr [rdx]\n",
-            "jne 29f\n",
-            "mov eax, dword ptr fs:[r11 + {slot}]\n",
-            "cmp eax, dword ptr [rdx + {known_slot}]\n",
-            "jne 29f\n",
+            $crate::step::find_number!(concat!("48 + ", $pushed), "ebx", "29f"),
             // rbx is the access, a write of all bytes yet; rax and rdx are what the location remembers.
-            "mov ebx, dword ptr [rdx + {number}]\n",
             "shl rbx, {site_shift}\n",
             "or rbx, qword ptr fs:[r11 + {epoch}]\n",
             "mov rax, r8\n",
@@ -371,7 +388,9 @@ macro_rules! take_step {
     };
 }
 
-pub(crate) use {is_covered, is_noted, leave_step, meet_part, overwrite_whole, take_step};
+pub(crate) use {
+    find_number, is_covered, is_noted, leave_step, meet_part, overwrite_whole, take_step,
+};
 
 // As the steps have it.
 const _: () = assert!(engine::shadow::ordered::ORDERED == abi::hot::ORDERED);

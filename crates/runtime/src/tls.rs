@@ -52,20 +52,27 @@ global_asm!(
     counts = const abi::counts::COUNTERS * 8,
 );
 
+/// The address of a thread-local variable of the calling thread's.
+macro_rules! address_of {
+    ($name:literal) => {{
+        let p;
+        // SAFETY: reads the thread pointer and a link-time constant.
+        unsafe {
+            asm!(
+                concat!("mov {p}, qword ptr [rip + ", $name, "@GOTTPOFF]"),
+                "add {p}, qword ptr fs:[0]",
+                p = out(reg) p,
+                options(pure, nomem, nostack)
+            );
+        }
+        p
+    }};
+}
+
 /// The calling thread's block.
 #[inline(always)]
 pub fn block() -> *const Block {
-    let p: *const Block;
-    // SAFETY: reads the thread pointer and a link-time constant.
-    unsafe {
-        asm!(
-            "mov {p}, qword ptr [rip + __footrace_tls@GOTTPOFF]",
-            "add {p}, qword ptr fs:[0]",
-            p = out(reg) p,
-            options(pure, nomem, nostack)
-        );
-    }
-    p
+    address_of!("__footrace_tls")
 }
 
 /// The calling thread's block, as a reference. It must not outlive the thread: do not store it.
@@ -77,16 +84,7 @@ pub fn own() -> &'static Block {
 
 #[inline(always)]
 fn context_cell() -> &'static AtomicU64 {
-    let p: *const AtomicU64;
-    // SAFETY: reads the thread pointer and a link-time constant.
-    unsafe {
-        asm!(
-            "mov {p}, qword ptr [rip + __footrace_context@GOTTPOFF]",
-            "add {p}, qword ptr fs:[0]",
-            p = out(reg) p,
-            options(pure, nomem, nostack)
-        );
-    }
+    let p: *const AtomicU64 = address_of!("__footrace_context");
     // SAFETY: the cell lives as long as the thread that asks.
     unsafe { &*p }
 }
@@ -162,16 +160,7 @@ impl Block {
 
     /// What its thread has counted.
     pub fn counts(&self) -> [u64; abi::counts::COUNTERS] {
-        let own: *const u8;
-        // SAFETY: reads the thread pointer and a link-time constant.
-        unsafe {
-            asm!(
-                "mov {p}, qword ptr [rip + __footrace_counts@GOTTPOFF]",
-                "add {p}, qword ptr fs:[0]",
-                p = out(reg) own,
-                options(pure, nomem, nostack)
-            );
-        }
+        let own: *const u8 = address_of!("__footrace_counts");
         // As far from the block as the caller's are from his.
         let distance = (own as usize).wrapping_sub(block() as usize);
         let counts = (&raw const *self).cast::<u8>().wrapping_add(distance);
