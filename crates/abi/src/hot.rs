@@ -11,6 +11,7 @@
 //!      atomics[128]                atomic objects that the thread needs no bracket for, 32 bytes each
 //!      ordered[64]                 what others did in the thread's past
 //!      window                      what the thread has written of late, for a detector that foresees, or null
+//!      depot                       where states outside are
 //!      alone, unchecked            whether there is another thread at all
 //! ```
 //!
@@ -136,6 +137,8 @@ pub struct Block {
     pub ordered: [AtomicU64; ORDERED],
     /// The entry of `streams` that answers for reads from all places (`engine::slimstate::SlimThread::window`), if `streams` is not null.
     pub window: AtomicPtr<()>,
+    /// What does not fit into locations (`engine::shadow::Depot`), if `slot` is not 0.
+    pub depot: AtomicPtr<()>,
     /// Accesses that were not checked because the thread was alone.
     pub unchecked: AtomicU64,
     /// 1 if no other thread's accesses can race with this one's (`runtime::alone`).

@@ -6,7 +6,8 @@ use core::fmt;
 
 use once_cell::race::OnceBox;
 
-const FIRST: usize = 16;
+/// Entries of the first chunk.
+pub(crate) const FIRST: usize = 16;
 /// Chunks of 16, 16, 32, 64, … entries: enough for 2³² of them.
 const CHUNKS: usize = 29;
 

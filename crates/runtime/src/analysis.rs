@@ -8,7 +8,7 @@ use engine::clock::{Slot, ThreadClock};
 use engine::pacer::Pacer;
 use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
-use engine::shadow::{Census, Entries, Epoch, FastTrackRule, Location};
+use engine::shadow::{Census, Depot, Entries, Epoch, FastTrackRule, Location};
 use engine::slimstate::{SlimState, SlimStateBb};
 use engine::sync::HappensBefore;
 use engine::sync::quick::Repeats;
@@ -299,6 +299,14 @@ impl Analysis {
             Analysis::SlimState(detector) => detector.split_root(),
             Analysis::SlimStateBb(detector) => detector.split_root(),
             _ => core::ptr::null(),
+        }
+    }
+
+    /// Where the states outside are of locations that the stubs record in.
+    pub fn depot(&self) -> Option<&Depot> {
+        match self {
+            Analysis::FastTrack(detector) => Some(detector.shadow().depot()),
+            _ => None,
         }
     }
 

@@ -534,6 +534,8 @@ mod tests {
         own.counts.store(counts.cast_mut(), Ordering::Relaxed);
         let root = twins.detectors[0].shadow().split_root();
         own.pages.store(root.cast_mut(), Ordering::Relaxed);
+        let depot = core::ptr::from_ref(twins.detectors[0].shadow().depot());
+        own.depot.store(depot.cast_mut().cast(), Ordering::Relaxed);
         // Split pages only.
         for word in 0..words {
             for i in 0..40 {
@@ -559,6 +561,7 @@ mod tests {
         };
         forget(own);
         let mut taken = [[0; 9]; 2];
+        let mut fields = [[0; 9]; 2];
         let mut missed = 0;
         let mut outside = 0;
         for round in 0..rounds {
@@ -593,9 +596,14 @@ mod tests {
                 }
                 _ => {}
             }
-            let (kind, size, stub) = STUBS[random(STUBS.len() as u64) as usize];
+            // Some words have no small fields.
+            let word = random(words);
+            let least = [4, 4, 2, 2, 1, 1, 1, 1][word as usize];
+            let stubs = || STUBS.iter().filter(|(_, size, _)| *size >= least);
+            let which = random(stubs().count() as u64) as usize;
+            let &(kind, size, stub) = stubs().nth(which).expect("one of them");
             let size = u64::from(size);
-            let addr = base + 8 * random(words) + random(8) / size * size;
+            let addr = base + 8 * word + random(8) / size * size;
             let context = 5 + random(2);
             let locks = LockSetId(random(2) as u32);
             tls::set_context(context);
@@ -655,6 +663,8 @@ mod tests {
                     me.counts.add(RuleName::same_epoch(kind));
                 } else {
                     taken[kind as usize][size as usize] += 1;
+                    // More than two are not in the location itself.
+                    fields[kind as usize][size as usize] += u32::from(before.len() > 2);
                     assert!(me.clock.used().load(Ordering::Relaxed));
                     assert_eq!(own.idle.load(Ordering::Relaxed), 0);
                 }
@@ -713,10 +723,16 @@ mod tests {
         own.slot.store(0, Ordering::Relaxed);
         own.used.store(core::ptr::null_mut(), Ordering::Relaxed);
         own.pages.store(core::ptr::null_mut(), Ordering::Relaxed);
+        own.depot.store(core::ptr::null_mut(), Ordering::Relaxed);
         let nothing = core::ptr::from_ref(&engine::shadow::NOTHING).cast_mut();
         own.settled.store(nothing.cast(), Ordering::Relaxed);
         SiteCache::show(None, own);
         tls::set_context(0);
+        for sizes in fields {
+            for size in [1, 2, 4] {
+                assert_eq!(sizes[size] > 100, arrays.is_none(), "{fields:?}");
+            }
+        }
         for sizes in taken {
             for size in [1, 2, 4, 8] {
                 assert!(sizes[size] > 300, "{taken:?} {missed}");

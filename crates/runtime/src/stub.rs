@@ -250,6 +250,7 @@ macro_rules! take_settled {
             "jnz 20f\n",
             "test rax, rax\n",
             "jz 19f\n",
+            $crate::field::has_fields!($kind $size),
             // The entry of its state.
             "mov rcx, rax\n",
             "shr rax, {state_shift}\n",
@@ -392,6 +393,7 @@ macro_rules! stub {
             $($text,)*
             ".cfi_restore_state",
             $crate::step::take_step!($kind $bytes),
+            $crate::field::take_field!($kind $bytes),
             $crate::outside::take_outside!($kind $bytes),
             $crate::stub::find_page!($kind $bytes),
             $crate::stub::take_foreseen!($sized, $crate::stub::unforeseen!($kind $bytes)),
@@ -467,6 +469,18 @@ macro_rules! stub {
             slot_shift = const engine::shadow::Epoch::SLOT_SHIFT,
             read_exclusive = const engine::shadow::RuleName::ReadExclusive as usize * 8,
             write_exclusive = const engine::shadow::RuleName::WriteExclusive as usize * 8,
+            fields_bits = const engine::shadow::Rooms::TAG_BITS,
+            fields_tag = const engine::shadow::Rooms::TAG,
+            which_shift = const engine::shadow::Rooms::WHICH_SHIFT,
+            which = const engine::shadow::Rooms::which($bytes),
+            index_shift = const engine::shadow::Rooms::INDEX_SHIFT,
+            first = const engine::shadow::Rooms::FIRST,
+            depot = const core::mem::offset_of!(abi::hot::Block, depot),
+            origins = const engine::shadow::Rooms::origins($bytes),
+            room_shift = const engine::shadow::Rooms::size_shift($bytes),
+            locked = const engine::shadow::Rooms::LOCKED,
+            forking = sym $crate::tls::FORKING,
+            bytes_of_cell = const 0xFF_u64 << engine::shadow::Asked::BYTES_SHIFT,
         );
     };
 }

@@ -150,6 +150,15 @@ pub(super) enum Room {
 impl Room {
     /// Bits of an index that say which.
     pub(super) const BITS: u32 = 2;
+
+    /// These bits, for fields of so many bytes.
+    pub(super) const fn which(bytes: u32) -> u32 {
+        match bytes {
+            2 => 0,
+            1 => 1,
+            _ => 2,
+        }
+    }
 }
 
 /// An access as the shadow remembers it, or one of the special values.
@@ -182,7 +191,7 @@ impl Cell {
     pub(super) const EMPTY: Cell = Cell(0);
     pub(super) const LOCKED: Cell = Cell(1 << Cell::LIFE_SHIFT);
     pub(super) const SPLIT: Cell = Cell(4 << SLOT_SHIFT);
-    const FIELDS: u64 = 1 << SLOT_SHIFT;
+    pub(super) const FIELDS: u64 = 1 << SLOT_SHIFT;
     const OWNED: u64 = 2 << SLOT_SHIFT;
     const SHARED: u64 = 3 << SLOT_SHIFT;
     const RUNS: u64 = 5 << SLOT_SHIFT;
@@ -190,7 +199,7 @@ impl Cell {
     const MIXED: u64 = 7 << SLOT_SHIFT;
     const TAG: u64 = (1 << 32) - 1;
     /// Of FIELDS, OWNED, SHARED, BLOCK and MIXED.
-    const LIFE_SHIFT: u32 = 23;
+    pub(super) const LIFE_SHIFT: u32 = 23;
     const OUTSIDE_TAG: u64 = (1 << Self::LIFE_SHIFT) - 1;
     /// Where the index of a state outside begins.
     pub(super) const INDEX_SHIFT: u32 = 35;
@@ -220,12 +229,12 @@ impl Cell {
 
     /// Fields.
     pub(super) const fn fields(of: Room) -> Cell {
-        let (of, which) = match of {
-            Room::Block(of) => (of, 0),
+        let (of, bytes) = match of {
+            Room::Half(of) => (of, 4),
+            Room::Block(of) => (of, 2),
             Room::Double(of) => (of, 1),
-            Room::Half(of) => (of, 2),
         };
-        let index = of.index << Room::BITS | which;
+        let index = of.index << Room::BITS | Room::which(bytes);
         Cell(Self::FIELDS | Owned { index, ..of }.bits())
     }
 

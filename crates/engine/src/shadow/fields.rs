@@ -15,6 +15,7 @@
 //! **Who may touch what.** As with a [`Block`]: only who has the location locked.
 
 use alloc::vec::Vec;
+use core::mem::offset_of;
 
 use event::AccessKind;
 
@@ -22,7 +23,7 @@ use super::block::Block;
 use super::cell::{Cell, Room};
 use super::depot::Depot;
 use super::location::{Conflict, conflict};
-use super::pool::Pooled;
+use super::pool::{FIRST_BIT, Pool, Pooled};
 use super::rule::Rule;
 use super::stats::RuleName;
 use crate::clock::ThreadClock;
@@ -134,6 +135,56 @@ impl Room {
             Room::Half(of) => depot.halves.give([of.next()]),
             Room::Block(of) => depot.blocks.give([of.next()]),
             Room::Double(of) => depot.doubles.give([of.next()]),
+        }
+    }
+}
+
+/// Where a stub finds the fields of a location, by its first cell:
+///
+/// ```text
+/// the last TAG_BITS          TAG
+/// from INDEX_SHIFT           which room, two bits; the index in its pool
+/// origin + index * size      the room: by the last bit of the index, or FIRST_BIT, the origin is in the Depot, at `origins`
+/// + field * 16               the field's last write, its last read
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Rooms;
+
+impl Rooms {
+    /// How many bits of a first cell say that there are fields.
+    pub const TAG_BITS: u32 = Cell::LIFE_SHIFT;
+    /// What they are.
+    pub const TAG: u64 = Cell::FIELDS;
+    /// Where the bits begin that say which room.
+    pub const WHICH_SHIFT: u32 = Cell::INDEX_SHIFT;
+    /// Where the index begins, at their end.
+    pub const INDEX_SHIFT: u32 = Cell::INDEX_SHIFT + Room::BITS;
+    /// What an index smaller than that counts as.
+    pub const FIRST: usize = 1 << FIRST_BIT;
+    /// What is in the first cell while somebody has the fields.
+    pub const LOCKED: u64 = Cell::LOCKED.0;
+
+    /// The bits of the room for fields of so many bytes.
+    pub const fn which(bytes: u32) -> u32 {
+        Room::which(bytes)
+    }
+
+    /// How many bytes such a room has, as a power of two.
+    pub const fn size_shift(bytes: u32) -> u32 {
+        let size = match bytes {
+            2 => size_of::<Block>(),
+            1 => size_of::<Double>(),
+            _ => size_of::<Half>(),
+        };
+        size.ilog2()
+    }
+
+    /// Where its origins are in the [`Depot`].
+    pub const fn origins(bytes: u32) -> usize {
+        match bytes {
+            2 => offset_of!(Depot, blocks) + Pool::<Block>::ORIGINS,
+            1 => offset_of!(Depot, doubles) + Pool::<Double>::ORIGINS,
+            _ => offset_of!(Depot, halves) + Pool::<Half>::ORIGINS,
         }
     }
 }

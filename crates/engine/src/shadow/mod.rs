@@ -31,6 +31,7 @@ mod tests;
 pub use cell::{Asked, Cell, Epoch, Timeless};
 pub use census::Census;
 pub use depot::Depot;
+pub use fields::Rooms;
 pub use location::{Conflict, Location, Touch, Touched};
 pub(crate) use location::{Like, fit_anew, touch_cells};
 pub use memo::Memo;

@@ -34,7 +34,13 @@ pub(super) trait Pooled: Default + Zeroable {
 pub(super) struct Pool<T> {
     all: Grow<T>,
     free: Lock<Free>,
+    /// For stubs, by the last bit of an index (or [`FIRST_BIT`], if that is more): where index 0 would be if all were side by side as those with that last bit are.
+    /// Is there before anybody has one of them. No part of the model.
+    origins: [core::sync::atomic::AtomicUsize; 32],
 }
+
+/// The last bit of the largest index in the first of the chunks of [`Grow`].
+pub(super) const FIRST_BIT: u32 = crate::grow::FIRST.ilog2() - 1;
 
 #[derive(Debug, Default)]
 struct Free {
@@ -52,11 +58,15 @@ impl<T: Default> Default for Pool<T> {
         Pool {
             all: Grow::new(),
             free: Lock::default(),
+            origins: Default::default(),
         }
     }
 }
 
 impl<T: Pooled> Pool<T> {
+    /// Where in it the [origins](Pool::origins) are.
+    pub(super) const ORIGINS: usize = core::mem::offset_of!(Pool<T>, origins);
+
     /// The one with this index.
     #[inline]
     pub(super) fn get(&self, index: u32) -> &T {
@@ -81,11 +91,15 @@ impl<T: Pooled> Pool<T> {
 
     fn take_from(&self, free: &mut Free) -> Owned {
         let one = if free.count == 0 {
+            let index = free.next;
             free.next += 1;
-            Owned {
-                index: free.next - 1,
-                life: 0,
+            if index == 0 || index.is_power_of_two() && index.ilog2() > FIRST_BIT {
+                let begin = core::ptr::from_ref(self.get(index)).addr();
+                let origin = begin.wrapping_sub(index as usize * size_of::<T>());
+                let bit = (index | 1 << FIRST_BIT).ilog2();
+                self.origins[bit as usize].store(origin, Ordering::Release);
             }
+            Owned { index, life: 0 }
         } else {
             let index = free.first;
             let link = self.get(index).first().load(Ordering::Relaxed);
