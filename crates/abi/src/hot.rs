@@ -7,7 +7,7 @@
 //!  48  sites                      the thread's table of numbers of sites
 //!  64  epoch, stretch, idle        of the thread's clock
 //!  84  slot, locks, counts, pages, used, plain  for accesses that the stubs record themselves
-//! 128  cache[1024]                 page number and shadow of 1024 pages, 16 bytes each
+//! 128  cache[4096]                 page number and shadow of 4096 pages, 16 bytes each
 //!      atomics[128]                atomic objects that the thread needs no bracket for, 32 bytes each
 //!      ordered[64]                 what others did in the thread's past
 //!      window                      what the thread has written of late, for a detector that foresees, or null
@@ -21,7 +21,7 @@
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Pages in the cache.
-pub const CACHE: usize = 1024;
+pub const CACHE: usize = 4096;
 /// Bytes of a page, as a power of two.
 pub const PAGE_SHIFT: u32 = 12;
 /// Bytes in the block.
@@ -137,7 +137,7 @@ pub struct Block {
     pub ordered: [AtomicU64; ORDERED],
     /// The entry of `streams` that answers for reads from all places (`engine::slimstate::SlimThread::window`), if `streams` is not null.
     pub window: AtomicPtr<()>,
-    /// What does not fit into locations (`engine::shadow::Depot`), if `slot` is not 0.
+    /// What does not fit into locations (`engine::shadow::Depot`), for detectors whose stubs record accesses to fields, or null.
     pub depot: AtomicPtr<()>,
     /// Accesses that were not checked because the thread was alone.
     pub unchecked: AtomicU64,

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   page = address >> 12                     the thread's own cache of shadow pages
-//!   entry = cache[page % 1024]               entry.page == page ?
+//!   entry = cache[page % 4096]               entry.page == page ?
 //!   cells = entry.cells[address >> 3 & 511]  two cells for the 8-byte word
 //!   (cell ^ epoch) & asked == 0 ?            either of them: same thread, same epoch, these bytes
 //! ```

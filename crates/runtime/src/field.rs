@@ -7,10 +7,14 @@
 //! the hint               the access, with the bytes of the one before if that was of the epoch                 outside::hint
 //! ```
 //!
-//! **Contract.** As [a step](crate::step): what [`engine::shadow::Location::touch`] would make of the location, counted, or nothing. Nothing is done if an access is not noted as ordered (nor is the epoch's own: what is recorded already may be settled), or if another thread
+//! **Contract.** As [a step](crate::step): what [`engine::shadow::Location::touch`] would make of the location, counted, or nothing. Nothing is done if an access is not noted as ordered, or if another thread
 //! accessed the location last: then the thread has to remember the state besides, which is left to the engine.
 //!
 //! **Why that is one step.** The location is locked, as by anybody who touches fields. So a fork has to wait, as it does for who is inside; who comes in while somebody forks does nothing.
+//!
+//! **What is recorded already** in the epoch is seen without the lock: the hint says it of one field, the field itself of each. Its last write, or its last read if this is one, is then the thread's own, of
+//! this epoch. If the first cell is the same before and after, the room was the location's in between, for a room that changes hands gets another life; and what the thread recorded in its epoch is redundant for as long as it
+//! stands there. So nothing is written, as in the inlined test.
 
 /// Goes to `63:` if the first cell of a location, in rax, says that there are fields of the size of the access; else behind. Leaves in r11 where the block is.
 macro_rules! has_fields {
@@ -35,9 +39,9 @@ macro_rules! has_fields {
     };
 }
 
-/// An access that the field remembers, at `rdx + $at`, in rax: is ordered, or there is none, or nothing is done. Goes to `$next`, by way of `$own` where that finds it to be the epoch's own.
+/// An access that the field remembers, at `rdx + $at`, in rax: is ordered, or there is none, or nothing is done. Goes to `$next`, or to `$own` if it is the epoch's own.
 macro_rules! meet_field {
-    ($at:literal, $own:expr, $next:literal) => {
+    ($at:literal, $own:literal, $next:literal) => {
         concat!(
             "mov rax, qword ptr [rdx + ",
             $at,
@@ -46,10 +50,7 @@ macro_rules! meet_field {
             "jz ",
             $next,
             "f\n",
-            $own,
-            $crate::step::is_noted!("rax"),
-            $next,
-            ":\n",
+            $crate::step::is_ordered!("rax", $own, $next),
         )
     };
 }
@@ -67,47 +68,73 @@ macro_rules! take_field {
     };
     (@read $bytes:literal, $aligned:literal, $shift:literal) => {
         $crate::field::take_field!(@field $bytes, $aligned, $shift, "btr rbx, 8\n", concat!(
-            $crate::field::meet_field!("0", "", "81"),
-            $crate::field::meet_field!("8", "", "82"),
+            "mov rbx, qword ptr [rdx + 8]\n",
+            "xor rbx, qword ptr fs:[r11 + {epoch}]\n",
+            "shl rbx, {ordered_shift}\n",
+            "jz 85f\n",
+        ), concat!(
+            $crate::field::meet_field!("0", "29f", "81"),
+            $crate::field::meet_field!("8", "29f", "82"),
             "mov qword ptr [rdx + 8], rbx\n",
         ), "", "{read_exclusive} /* {write_exclusive} */")
     };
     (@write $bytes:literal, $aligned:literal, $shift:literal) => {
-        $crate::field::take_field!(@field $bytes, $aligned, $shift, "", concat!(
-            $crate::field::meet_field!("0", "", "81"),
+        $crate::field::take_field!(@field $bytes, $aligned, $shift, "", "", concat!(
+            $crate::field::meet_field!("0", "29f", "81"),
             // The epoch's own read gives way.
-            $crate::field::meet_field!("8", "mov rcx, rax\nxor rcx, rbx\nshl rcx, {ordered_shift}\njz 82f\n", "82"),
+            $crate::field::meet_field!("8", "82f", "82"),
             "mov qword ptr [rdx], rbx\n",
             "mov qword ptr [rdx + 8], 0\n",
         ), "bt rcx, {write_bit}\njnc 84f\n", "{write_exclusive} /* {read_exclusive} */")
     };
-    (@field $bytes:literal, $aligned:literal, $shift:literal, $kind:literal, $touch:expr, $hint:literal, $rule:literal) => {
+    (@field $bytes:literal, $aligned:literal, $shift:literal, $kind:literal, $known:expr, $touch:expr, $hint:literal, $rule:literal) => {
         concat!(
             "63:\n",
             ".cfi_remember_state\n",
-            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
             $aligned,
-            "cmp qword ptr fs:[r11 + {streams}], 0\n",
-            "jne 64b\n",
-            "cmp dword ptr fs:[r11 + {depth}], 0\n",
-            "jne 8b\n",
-            "mov dword ptr fs:[r11 + {depth}], 1\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "cmp qword ptr fs:[r11 + {depot}], 0\n",
+            "je 64b\n",
             "push rdx\n",
             ".cfi_adjust_cfa_offset 8\n",
             "push rbx\n",
             ".cfi_adjust_cfa_offset 8\n",
             ".cfi_rel_offset rbx, 0\n",
+            // The field, in rdx.
+            "mov rdx, rax\n",
+            "shr rdx, {index_shift}\n",
+            "mov ebx, edx\n",
+            "or ebx, {first}\n",
+            "bsr ebx, ebx\n",
+            "shl rdx, {room_shift}\n",
+            "mov r11, qword ptr fs:[r11 + {depot}]\n",
+            "add rdx, qword ptr [r11 + 8 * rbx + {origins}]\n",
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "mov ebx, edi\n",
+            "and ebx, 7\n",
+            "shl ebx, ", $shift, "\n",
+            "add rdx, rbx\n",
+            // Is it recorded already?
+            "mov rbx, qword ptr [rdx]\n",
+            "xor rbx, qword ptr fs:[r11 + {epoch}]\n",
+            "shl rbx, {ordered_shift}\n",
+            "jz 85f\n",
+            $known,
+            "86:\n",
+            "cmp dword ptr fs:[r11 + {depth}], 0\n",
+            "jne 68f\n",
+            "mov dword ptr fs:[r11 + {depth}], 1\n",
             "push rsi\n",
             ".cfi_adjust_cfa_offset 8\n",
             "push r8\n",
             ".cfi_adjust_cfa_offset 8\n",
             "push r9\n",
             ".cfi_adjust_cfa_offset 8\n",
-            "cmp dword ptr [rip + {forking}], 0\n",
-            "jne 67f\n",
             "mov rsi, rcx\n",
             "mov r9, rax\n",
-            $crate::step::find_number!("56", "ebx", "67f"),
+            "cmp dword ptr [rip + {forking}], 0\n",
+            "jne 67f\n",
+            $crate::step::find_number!("56", "ebx", "rcx", "ecx", "67f"),
             // The access, in rbx.
             "shl rbx, {site_shift}\n",
             "or rbx, qword ptr fs:[r11 + {epoch}]\n",
@@ -120,24 +147,11 @@ macro_rules! take_field {
             $kind,
             "rol rbx, {bytes_shift}\n",
             // Was this thread the last?
-            "mov rdx, qword ptr [rsi + 8]\n",
-            "xor rdx, rbx\n",
-            "shl rdx, {ordered_shift}\n",
-            "shr rdx, {ordered_shift} + {slot_shift}\n",
+            "mov rcx, qword ptr [rsi + 8]\n",
+            "xor rcx, rbx\n",
+            "shl rcx, {ordered_shift}\n",
+            "shr rcx, {ordered_shift} + {slot_shift}\n",
             "jnz 67f\n",
-            // The field, in rdx.
-            "mov rdx, r9\n",
-            "shr rdx, {index_shift}\n",
-            "mov eax, edx\n",
-            "or eax, {first}\n",
-            "bsr eax, eax\n",
-            "mov r8, qword ptr fs:[r11 + {depot}]\n",
-            "shl rdx, {room_shift}\n",
-            "add rdx, qword ptr [r8 + 8 * rax + {origins}]\n",
-            "shl ecx, ", $shift, "\n",
-            "add rdx, rcx\n",
-            // Nothing is loaded ahead of a locked instruction.
-            "prefetcht0 byte ptr [rdx]\n",
             "mov rax, r9\n",
             "mov ecx, {locked}\n",
             "lock cmpxchg qword ptr [rsi], rcx\n",
@@ -175,11 +189,32 @@ macro_rules! take_field {
             "29:\n",
             "mov qword ptr [rsi], r9\n",
             "67:\n",
+            "mov rcx, rsi\n",
             $crate::step::leave_step!("pop r9\n.cfi_adjust_cfa_offset -8\n"),
-            $crate::stub::find_location!("8b"),
             "mov rax, qword ptr [rcx]\n",
             "jmp 64b\n",
             ".cfi_restore_state\n",
+            // It is, if the room is still the location's.
+            ".cfi_adjust_cfa_offset 16\n",
+            ".cfi_rel_offset rbx, 0\n",
+            "85:\n",
+            ".cfi_remember_state\n",
+            "cmp rax, qword ptr [rcx]\n",
+            "jne 86b\n",
+            "pop rbx\n",
+            ".cfi_restore rbx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "pop rdx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "jmp 4f\n",
+            ".cfi_restore_state\n",
+            "68:\n",
+            "pop rbx\n",
+            ".cfi_restore rbx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "pop rdx\n",
+            ".cfi_adjust_cfa_offset -8\n",
+            "jmp 8b\n",
         )
     };
 }

@@ -2,7 +2,7 @@
 //!
 //! The rule is `hot`'s, which is [`Location::gives`](engine::shadow::Location::gives) for each word, and the tests hold this to it. It is in assembler because it keeps all
 //! general registers but r11, and because what is not redundant goes on to `_slow` by a jump: the address that the call returns to is the place of
-//! the access. Nothing is written, so a signal may come at any point.
+//! the access. That of one word goes on behind the look-up of its location, which was made here: to `_slow_found`. Nothing is written, so a signal may come at any point.
 
 /// Compares a difference to the epoch, in `$difference`, with what is asked for, and goes to `$to` if nothing is left of it.
 macro_rules! whole_word {
@@ -45,7 +45,7 @@ macro_rules! one_of_several {
     };
 }
 
-/// The test itself, of the word at `rcx`; r11 is the epoch. Goes to `4:` if it is redundant.
+/// The test itself, of the word at `rcx`; r11 is the epoch. Goes to `4:` if it is redundant, else behind, or to `7:` if there are several words.
 macro_rules! test_words {
     ($kind:ident 1) => { $crate::outlined::test_words!(@part $kind "1") };
     ($kind:ident 2) => { $crate::outlined::test_words!(@part $kind "3") };
@@ -57,7 +57,6 @@ macro_rules! test_words {
             $crate::outlined::whole_word!($kind "rax" "4f"),
             "xor r11, qword ptr [rcx + 8]\n",
             $crate::outlined::whole_word!($kind "r11" "4f"),
-            "jmp 7f\n"
         )
     };
     // Those at the end of a page may go on in the next.
@@ -97,10 +96,12 @@ macro_rules! test_words {
             $crate::outlined::is_in!($bits, "1f"),
             "1:\n",
             "mov rax, qword ptr [r11 + 8]\n",
-            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
-            "xor rax, qword ptr fs:[r11 + {epoch}]\n",
-            $crate::outlined::is_in!($bits, "7f"),
-            "jmp 7f\n",
+            "mov rcx, qword ptr [rip + __footrace_tls@GOTTPOFF]\n",
+            "xor rax, qword ptr fs:[rcx + {epoch}]\n",
+            "mov ecx, edi\n",
+            $crate::outlined::is_in!($bits, "2f"),
+            "2:\n",
+            "mov rcx, r11\n",
         )
     };
 }
@@ -144,6 +145,8 @@ macro_rules! outlined {
             $crate::stub::find_location!("7f"),
             "mov r11, qword ptr fs:[r11 + {epoch}]",
             $crate::outlined::test_words!($kind $bytes),
+            "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
+            concat!("jmp ", stringify!($slow), "_found"),
             "4:",
             ".cfi_remember_state",
             "pop rcx",
@@ -201,6 +204,10 @@ mod tests {
     }
 
     core::arch::global_asm!(
+        ".globl footrace_test_through_found",
+        "footrace_test_through_found:",
+        "pop rcx",
+        "pop rax",
         ".globl footrace_test_through",
         "footrace_test_through:",
         "jmp {on}",

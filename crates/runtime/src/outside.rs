@@ -85,7 +85,7 @@ macro_rules! take_outside {
             // As the stack has to be for a call.
             "push r11\n",
             ".cfi_adjust_cfa_offset 8\n",
-            $crate::step::find_number!("72", "edx", "69f"),
+            $crate::step::find_number!("72", "edx", "rdx", "edx", "69f"),
             "mov rsi, rdi\n",
             "mov rdi, rcx\n",
             "mov rcx, qword ptr [rsp + 72]\n",

@@ -10,7 +10,7 @@ use crate::{sys, thread};
 
 /// What a stack needs besides what the program thought of: the larger frames of functions with checks, and the runtime's own;
 /// a thread's also has our thread-locals.
-pub const ROOM: usize = 128 << 10;
+pub const ROOM: usize = 192 << 10;
 
 /// The kernel forgets the stack while a handler runs on it, and then takes another one.
 const SS_AUTODISARM: c_int = 1 << 31;

@@ -18,7 +18,7 @@ use engine::clock::Slot;
 use event::Site;
 
 use crate::lock::Spin;
-use crate::table::{Append, Index, mix};
+use crate::table::{Append, Index, MIX, mix};
 use crate::{tls, unwind};
 
 const MANY: u32 = 1 << 20;
@@ -161,23 +161,24 @@ fn place_site(place: Place) -> Site {
 /// What the [key] of a site is made of: the calling-context hash, the return address and the locks held.
 pub type SiteKey = (u64, usize, LockSetId);
 
-/// The key of a stack and the locks held there: equal keys are taken for equal sites. The stubs have it in assembler.
+/// The key of a stack and the locks held there: equal keys are taken for equal sites. The stubs have it in assembler. A context is well mixed, and so are locks: two sites have the
+/// same key by chance only, one in 2^63. No key is 0.
 #[inline(always)]
 pub fn key(context: u64, pc: usize, locks: LockSetId) -> u64 {
-    mix(context, (pc as u64) ^ locks_in_key(locks)) | 1
+    context ^ pc as u64 ^ locks_in_key(locks) | 1
 }
 
-/// What the locks held make of a return address in a key.
+/// What the locks held are in a key.
 #[inline(always)]
 pub const fn locks_in_key(locks: LockSetId) -> u64 {
-    (locks.0 as u64).rotate_right(24)
+    (locks.0 as u64).wrapping_mul(MIX[0])
 }
 
 /// Keys that a thread remembers at first, and at most.
 const CACHE: usize = 512;
 const LARGEST_CACHE: usize = 32768;
-/// How far up in a key its place is.
-const PLACE_SHIFT: u32 = 40;
+/// How far up in a key its place is: the last bit tells nothing.
+const PLACE_SHIFT: u32 = 1;
 
 /// A key that a thread met (0: none), and its site's number in the detector's slot if [`SiteCache::set_number`] told. As small as it can
 /// be: a thread that goes through many keys goes through as many of these.
@@ -221,8 +222,8 @@ pub struct SiteCache {
 }
 
 impl SiteCache {
-    /// Where a key's entry begins is this far up in it, …
-    pub const SHIFT: u32 = PLACE_SHIFT - size_of::<Known>().trailing_zeros();
+    /// Where a key's entry begins is a key shifted by so much, …
+    pub const SHIFT: u32 = size_of::<Known>().trailing_zeros() - PLACE_SHIFT;
     /// … and these are in it; the key comes first.
     pub const NUMBER: usize = core::mem::offset_of!(Known, number);
     /// See [`SiteCache::NUMBER`].
@@ -342,15 +343,16 @@ impl SiteCache {
 
     #[cold]
     fn shared(&mut self, key: u64, pc: usize, locks: LockSetId) -> Site {
-        let shard = &KEYS[(key >> 60) as usize % SHARDS];
-        let known = shard.lock().find(key, |_| true);
+        let hash = mix(key, 0);
+        let shard = &KEYS[(hash >> 60) as usize % SHARDS];
+        let known = shard.lock().find(hash, |_| true);
         if let Some(site) = known {
             return Site(site);
         }
         let site = self.unknown_context(pc, locks);
         let mut index = shard.lock();
-        if index.find(key, |_| true).is_none() {
-            index.insert(key, site.0);
+        if index.find(hash, |_| true).is_none() {
+            index.insert(hash, site.0);
         }
         site
     }

@@ -244,6 +244,7 @@ macro_rules! take_settled {
     ($kind:ident $size:tt) => {
         concat!(
             $crate::stub::find_location!("49f"),
+            "65:\n",
             "mov rax, qword ptr [rcx]\n",
             // Two accesses, or none: to be recorded.
             "test eax, {inline}\n",
@@ -264,6 +265,34 @@ macro_rules! take_settled {
             "jmp 60f\n",
             "8:\n",
         )
+    };
+}
+
+/// Where one goes on whose location is known. There is nothing to be asked of several words at once.
+macro_rules! found {
+    (Read 16) => {
+        ""
+    };
+    (Read 24) => {
+        ""
+    };
+    (Read 32) => {
+        ""
+    };
+    (Write 16) => {
+        ""
+    };
+    (Write 24) => {
+        ""
+    };
+    (Write 32) => {
+        ""
+    };
+    (Any 0) => {
+        ""
+    };
+    ($kind:ident $size:tt) => {
+        "jmp 65b"
     };
 }
 
@@ -397,6 +426,26 @@ macro_rules! stub {
             $crate::outside::take_outside!($kind $bytes),
             $crate::stub::find_page!($kind $bytes),
             $crate::stub::take_foreseen!($sized, $crate::stub::unforeseen!($kind $bytes)),
+            // From the outlined test: the location is in rcx, and all else is as at `6:`.
+            concat!(".globl ", stringify!($slow), "_found"),
+            concat!(".hidden ", stringify!($slow), "_found"),
+            concat!(stringify!($slow), "_found:"),
+            "cmp dword ptr fs:[r11 + {alone}], 0",
+            "jne 73f",
+            "cmp qword ptr fs:[r11 + {streams}], 0",
+            "jne 74f",
+            "prefetcht0 byte ptr [rdi]",
+            $crate::stub::found!($kind $bytes),
+            "74:",
+            ".cfi_remember_state",
+            "pop rcx",
+            ".cfi_adjust_cfa_offset -8",
+            "pop rax",
+            ".cfi_adjust_cfa_offset -8",
+            concat!("jmp ", stringify!($slow)),
+            ".cfi_restore_state",
+            "73:",
+            "pop rcx",
             "72:",
             ".cfi_def_cfa_offset 16",
             "inc qword ptr fs:[r11 + {unchecked}]",
@@ -450,7 +499,6 @@ macro_rules! stub {
             fan_shift = const engine::shadow::FAN_SHIFT,
             inline = const engine::shadow::Cell::ACCESS,
             pending = const core::mem::offset_of!(abi::hot::Block, pending),
-            mix = const $crate::table::MIX[0] as i64,
             locks = const core::mem::offset_of!(abi::hot::Block, locks),
             key_shift = const $crate::site::SiteCache::SHIFT,
             sites_mask = const core::mem::offset_of!(abi::hot::Block, sites_mask),
@@ -542,8 +590,8 @@ macro_rules! range_stub {
 }
 
 pub(crate) use {
-    begin, find_location, find_page, is_recorded, range_stub, stub, take_foreseen, take_settled,
-    take_written, unforeseen, word_stub,
+    begin, find_location, find_page, found, is_recorded, range_stub, stub, take_foreseen,
+    take_settled, take_written, unforeseen, word_stub,
 };
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use crate::options::Options;
 use crate::signal::Queue;
 use crate::signal_stack::SignalStack;
 use crate::site::{self, HeldLock, LockSetId, SiteCache, SiteKey, StackId};
-use crate::table::MIX;
 use crate::{alone, records, registry, tls};
 
 /// The one runtime of the process.
@@ -243,7 +242,7 @@ impl Thread {
             None => 0,
         };
         own.slot.store(slot, Ordering::Relaxed);
-        let locks = site::locks_in_key(self.held.set) ^ MIX[1];
+        let locks = site::locks_in_key(self.held.set);
         own.locks.store(locks, Ordering::Relaxed);
     }
 
