@@ -33,6 +33,7 @@ mod frames;
 mod heap;
 mod intercept;
 mod loans;
+mod locate;
 mod lock;
 mod memory;
 mod modules;

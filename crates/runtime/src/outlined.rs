@@ -142,7 +142,7 @@ macro_rules! outlined {
             "push rcx",
             ".cfi_adjust_cfa_offset 8",
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
-            $crate::stub::find_location!("7f"),
+            $crate::locate::find_location!("7f"),
             "mov r11, qword ptr fs:[r11 + {epoch}]",
             $crate::outlined::test_words!($kind $bytes),
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",

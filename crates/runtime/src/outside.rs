@@ -68,7 +68,7 @@ macro_rules! take_outside {
             "jne 8b\n",
             "cmp dword ptr fs:[r11 + {depth}], 0\n",
             "jne 8b\n",
-            $crate::stub::find_location!("8b"),
+            $crate::locate::find_location!("8b"),
             "mov dword ptr fs:[r11 + {depth}], 1\n",
             "push rdx\n",
             ".cfi_adjust_cfa_offset 8\n",

@@ -118,7 +118,7 @@ macro_rules! outlined_unaligned {
             "push rcx",
             ".cfi_adjust_cfa_offset 8",
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
-            $crate::stub::find_location!("7f"),
+            $crate::locate::find_location!("7f"),
             // The last words of a page: the next one is elsewhere.
             "cmp eax, {last}",
             "jae 7f",
