@@ -1,6 +1,6 @@
 //! The runtime's own memory, straight from the kernel; the program's malloc is never asked.
 //!
-//! Small blocks come from size classes, four to each power of two, cut from chunks; each class has a
+//! Small blocks come from size classes, four to each power of two, cut from runs that get longer, and then from chunks; each class has a
 //! few shards so that threads seldom meet. A block is freed to the shard of who frees it, so a shard that has run out takes
 //! what has gathered in the others before it maps more: where one thread allocates and another frees, memory stays as
 //! it is. Blocks beyond [`LARGEST_CLASS`] are mappings of their own: zeroed
@@ -14,7 +14,10 @@ use crate::lock::Spin;
 use crate::{sys, tls};
 
 const PAGE: usize = 4096;
-/// A class maps this much at a time at first, then as much as it has, but never more than the last.
+/// A class gets so much at first, then as much as it has. It is cut from what the shard has for all classes: of many, a few blocks are all that is ever used, and
+/// a page for each of them would be mostly empty.
+const RUN: usize = 512;
+/// Whoever needs so much at a time maps it for itself, but never more than the last; a shard maps so much for its runs.
 const CHUNK: usize = 64 * 1024;
 const LARGEST_CHUNK: usize = 1024 * 1024;
 const LARGEST_CLASS: usize = 32 * 1024;
@@ -61,8 +64,59 @@ struct Class {
     free: *mut *mut u8,
     fresh: *mut u8,
     fresh_left: usize,
-    /// Bytes of the next chunk.
+    /// Bytes of the next run or chunk.
     chunk: usize,
+}
+
+/// What the runs of a shard's classes are cut from.
+#[derive(Debug)]
+struct Common {
+    fresh: *mut u8,
+    left: usize,
+}
+
+// SAFETY: the pointer is to memory that the shard alone owns.
+unsafe impl Send for Common {}
+
+impl Common {
+    const fn new() -> Self {
+        Common {
+            fresh: ptr::null_mut(),
+            left: 0,
+        }
+    }
+
+    /// So many bytes, no more than a chunk has, that begin at a multiple of `align`.
+    fn cut(&mut self, bytes: usize, align: usize) -> Option<*mut u8> {
+        let mut skip = self.fresh.align_offset(align);
+        if self.left < skip.saturating_add(bytes) {
+            self.fresh = map_counted(CHUNK)?;
+            self.left = CHUNK;
+            skip = 0;
+        }
+        // SAFETY: so many bytes are left.
+        let run = unsafe { self.fresh.add(skip) };
+        // SAFETY: and so many more.
+        self.fresh = unsafe { run.add(bytes) };
+        self.left -= skip + bytes;
+        Some(run)
+    }
+}
+
+/// The classes that some threads use.
+#[derive(Debug)]
+struct Shard {
+    classes: [Spin<Class>; CLASSES],
+    common: Spin<Common>,
+}
+
+impl Shard {
+    const fn new() -> Self {
+        Shard {
+            classes: [const { Spin::new(Class::new()) }; CLASSES],
+            common: Spin::new(Common::new()),
+        }
+    }
 }
 
 // SAFETY: the pointers are to memory that the class alone owns.
@@ -74,7 +128,7 @@ impl Class {
             free: ptr::null_mut(),
             fresh: ptr::null_mut(),
             fresh_left: 0,
-            chunk: CHUNK,
+            chunk: RUN,
         }
     }
 
@@ -101,14 +155,27 @@ impl Class {
         Some(block)
     }
 
-    /// The same from a new chunk.
-    fn extend(&mut self, size: usize) -> (*mut u8, bool) {
-        let Some(chunk) = map_counted(self.chunk) else {
+    /// The same from a new run of what is common to all classes, or from a new chunk.
+    fn extend(&mut self, size: usize, common: &Spin<Common>) -> (*mut u8, bool) {
+        // Blocks of half a page and more leave little of their pages to others.
+        let bytes = if size < PAGE / 2 {
+            self.chunk.max(size)
+        } else {
+            self.chunk.max(CHUNK)
+        };
+        let more = if bytes < CHUNK {
+            // Blocks of a power-of-two class must be aligned to their size.
+            let align = 1 << size.trailing_zeros();
+            common.lock().cut(bytes, align)
+        } else {
+            map_counted(bytes)
+        };
+        let Some(more) = more else {
             return (ptr::null_mut(), false);
         };
-        self.fresh = chunk;
-        self.fresh_left = self.chunk;
-        self.chunk = (2 * self.chunk).min(LARGEST_CHUNK);
+        self.fresh = more;
+        self.fresh_left = bytes;
+        self.chunk = (2 * bytes).min(LARGEST_CHUNK);
         (self.cut(size).unwrap_or(ptr::null_mut()), false)
     }
 
@@ -138,7 +205,7 @@ impl Class {
 /// The allocator.
 #[derive(Debug)]
 pub struct Memory {
-    shards: [[Spin<Class>; CLASSES]; SHARDS],
+    shards: [Shard; SHARDS],
 }
 
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
@@ -162,18 +229,18 @@ impl Memory {
     /// An allocator with nothing mapped.
     pub const fn new() -> Self {
         Memory {
-            shards: [const { [const { Spin::new(Class::new()) }; CLASSES] }; SHARDS],
+            shards: [const { Shard::new() }; SHARDS],
         }
     }
 
     /// Any shard will do; the address of the thread's own block tells threads apart cheaply.
-    fn shard(&self) -> &[Spin<Class>; CLASSES] {
+    fn shard(&self) -> &Shard {
         let page = (tls::block() as usize >> 12) as u32;
         &self.shards[(page.wrapping_mul(0x9E37_79B9) >> 30) as usize % SHARDS]
     }
 
     fn take(&self, layout: Layout) -> (*mut u8, bool) {
-        // Blocks of a power-of-two class inside a page-aligned chunk are aligned to their size.
+        // Blocks of a power-of-two class are aligned to their size, up to a page.
         let size = if layout.align() <= SMALLEST {
             layout.size()
         } else {
@@ -183,18 +250,19 @@ impl Memory {
             return (large(layout), false);
         }
         let class = class_of(size);
-        let own = &self.shard()[class];
-        let block = own.lock().take(class_size(class));
+        let own = self.shard();
+        let block = own.classes[class].lock().take(class_size(class));
         block.unwrap_or_else(|| self.refill(own, class))
     }
 
     /// A block for a shard that has run out.
     #[cold]
-    fn refill(&self, own: &Spin<Class>, class: usize) -> (*mut u8, bool) {
+    fn refill(&self, own: &Shard, class: usize) -> (*mut u8, bool) {
+        let (own, common) = (&own.classes[class], &own.common);
         let size = class_size(class);
         for shard in &self.shards {
             // One lock at a time: two threads may refill from each other.
-            let gathered = mem::replace(&mut shard[class].lock().free, ptr::null_mut());
+            let gathered = mem::replace(&mut shard.classes[class].lock().free, ptr::null_mut());
             if gathered.is_null() {
                 continue;
             }
@@ -206,7 +274,7 @@ impl Memory {
         }
         let mut own = own.lock();
         let block = own.take(size);
-        block.unwrap_or_else(|| own.extend(size))
+        block.unwrap_or_else(|| own.extend(size, common))
     }
 }
 
@@ -269,7 +337,7 @@ unsafe impl GlobalAlloc for Memory {
             // SAFETY: `take` made a mapping of its own for this layout.
             unsafe { sys::unmap(block, bytes) };
         } else {
-            self.shard()[class_of(size)].lock().give(block);
+            self.shard().classes[class_of(size)].lock().give(block);
         }
     }
 }
@@ -283,7 +351,7 @@ mod tests {
         let memory = Memory::new();
         let class = class_of(48);
         let [first, second, ..] = &memory.shards;
-        let (allocating, freeing) = (&first[class], &second[class]);
+        let (allocating, freeing) = (first, &second.classes[class]);
         let blocks_of_a_chunk = CHUNK / class_size(class);
         let mut blocks: alloc::vec::Vec<*mut u8> = (0..blocks_of_a_chunk)
             .map(|_| memory.refill(allocating, class).0)
@@ -297,6 +365,32 @@ mod tests {
         blocks.sort();
         again.sort();
         assert_eq!(blocks, again);
+    }
+
+    /// Blocks of all classes are apart from each other and as aligned as they must be, however many there are.
+    #[test]
+    fn runs_of_classes_do_not_overlap() {
+        let memory = Memory::new();
+        let shard = &memory.shards[0];
+        let mut blocks = alloc::vec::Vec::new();
+        for round in 0..300 {
+            for class in (0..CLASSES).filter(|class| round % (class + 1) == 0) {
+                let (block, _) = memory.refill(shard, class);
+                let size = class_size(class);
+                let align = if size.is_power_of_two() {
+                    size.min(PAGE)
+                } else {
+                    SMALLEST
+                };
+                assert_eq!(block.align_offset(align), 0, "{size}");
+                // SAFETY: the block is ours.
+                unsafe { block.write_bytes(class as u8, size) };
+                blocks.push((block as usize, size));
+            }
+        }
+        blocks.sort_unstable();
+        let apart = |pair: &[(usize, usize)]| pair[0].0 + pair[0].1 <= pair[1].0;
+        assert!(blocks.windows(2).all(apart));
     }
 
     #[test]
