@@ -108,6 +108,8 @@ fn any_wrong(events: &[Event]) -> Option<String> {
     let tiny = Options {
         small: 5,
         frugal: true,
+        thrifty: true,
+        history: false,
         limits: TINY,
     };
     type Run = fn(Options, &[Event]) -> (Vec<Race>, bool);

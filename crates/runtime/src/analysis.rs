@@ -190,9 +190,15 @@ macro_rules! detectors {
 detectors! {
     "fasttrack" => FastTrack(engine::FastTrack) = |_| engine::FastTrack::default();
     "djit" => Djit(engine::Djit) = |_| engine::Djit::default();
-    "slimstate" => SlimState(SlimState) = |_| SlimState::default();
-    "slimstate-bb" => SlimStateBb(SlimStateBb) = |_| SlimStateBb::new(engine::slimstate::Options {
+    "slimstate" => SlimState(SlimState) = |options| SlimState::new(engine::slimstate::Options {
+        thrifty: true,
+        history: options.stats,
+        ..Default::default()
+    });
+    "slimstate-bb" => SlimStateBb(SlimStateBb) = |options| SlimStateBb::new(engine::slimstate::Options {
         frugal: true,
+        thrifty: true,
+        history: options.stats,
         ..Default::default()
     });
     "rex" => Rex(Rex<engine::FastTrack, OwnThread>) =

@@ -530,7 +530,7 @@ mod tests {
         let mut sites = SiteCache::new();
         SiteCache::show(Some(&sites), own);
         if let Some((arrays, thread)) = &arrays {
-            let streams = thread.streams().cast_mut().cast();
+            let streams = thread.streams().cast_mut();
             own.streams.store(streams, Ordering::Relaxed);
             let plain = thread.plain().cast_mut().cast();
             own.plain.store(plain, Ordering::Relaxed);

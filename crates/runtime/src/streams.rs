@@ -59,12 +59,16 @@ fn show<F: Footprint, P: Partition>(
     own.disturbed.store(versions, Ordering::Relaxed);
     let plain = state.plain().cast_mut().cast();
     own.plain.store(plain, Ordering::Relaxed);
-    show_window(own, state);
-    state.streams().cast_mut().cast()
+    own.window
+        .store(state.window().cast_mut(), Ordering::Relaxed);
+    state.streams().cast_mut()
 }
 
-/// Shows the stubs which stream answers for reads.
-fn show_window<F: Footprint>(own: &tls::Block, state: &SlimThread<F>) {
+/// Shows the stubs where the streams are and which answers for reads, after an access came the long way.
+#[inline(always)]
+fn show_streams<F: Footprint>(own: &tls::Block, state: &SlimThread<F>) {
+    let streams = state.streams().cast_mut();
+    own.streams.store(streams, Ordering::Relaxed);
     let window = state.window().cast_mut();
     own.window.store(window, Ordering::Relaxed);
 }
@@ -133,10 +137,10 @@ fn go<F: Footprint, P: Partition>(
     access: Access,
 ) -> Done {
     detector.access_at(state, key, access, &mut found);
+    show_streams(own, state);
     if !state.is_in_array(access.addr, detector.versions()) {
         return Done::ByWord;
     }
-    show_window(own, state);
     own.forget(access.addr.0 as usize);
     Done::InArray
 }

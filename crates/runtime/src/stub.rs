@@ -28,7 +28,7 @@ macro_rules! take_foreseen {
             "mov rax, qword ptr [rsp + 16]\n",
             "mov r11d, eax\n",
             "shl r11d, {set_shift}\n",
-            "and r11d, {set_mask}\n",
+            "and r11d, dword ptr [rcx + {set_mask}]\n",
             "add rcx, r11\n",
             "mov r11, qword ptr [rip + __footrace_context@GOTTPOFF]\n",
             "mov r11, qword ptr fs:[r11]\n",
@@ -550,7 +550,7 @@ pub(crate) mod tests {
         own.disturbed.store(versions, Ordering::Relaxed);
         own.plain
             .store(threads[0].plain().cast_mut().cast(), Ordering::Relaxed);
-        let streams = threads[0].streams().cast_mut().cast();
+        let streams = threads[0].streams().cast_mut();
         own.streams.store(streams, Ordering::Relaxed);
         let (mut taken, mut missed, mut in_window, mut written) = (0, 0, 0, base);
         for round in 0..3000 {
@@ -580,6 +580,8 @@ pub(crate) mod tests {
                 let [first, second] = &mut threads;
                 own.window
                     .store(first.window().cast_mut(), Ordering::Relaxed);
+                own.streams
+                    .store(first.streams().cast_mut(), Ordering::Relaxed);
                 let whence = at_one_place(addr, size, ranges);
                 // Which place it is, only a miss tells; a place of the other detector's own will do.
                 let key = PlaceKey::new(if ranges { 800 } else { 1600 }, context);

@@ -31,6 +31,7 @@ use super::{Rule, Strided};
 use crate::lock::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use crate::lock::{AtomicU32, AtomicU64, RwLock, fence};
 use crate::shadow::{Depot, Location, words};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::ops::Range;
@@ -79,17 +80,24 @@ pub(super) struct Body<P> {
     pub(super) shift: u8,
     pub(super) partition: P,
     pub(super) table: Pieces<Location>,
+    /// What few arrays have.
+    rare: Option<Box<Rare>>,
+    /// Who allocated it.
+    pub(super) site: Site,
+    pub(super) freed: bool,
+    /// Is the entry in use?
+    pub(super) used: bool,
+}
+
+/// What an array has of which some memory was given to another block.
+#[derive(Default)]
+struct Rare {
     /// The single elements' locations, by word, if some of the memory was given to another block while
     /// this one may still be accessed or has footprints to be committed: the byte-exact shadow is the other block's then.
     own: Option<Vec<Location>>,
     /// Bytes whose granule belongs to another block by now: accesses to them go to the byte-exact shadow, and so must what is
     /// still to be committed.
     detached: Vec<Range<u64>>,
-    /// Who allocated it.
-    pub(super) site: Site,
-    pub(super) freed: bool,
-    /// Is the entry in use?
-    pub(super) used: bool,
 }
 
 impl<P: Partition> Default for Array<P> {
@@ -106,8 +114,7 @@ impl<P: Partition> Default for Array<P> {
                 shift: 0,
                 partition: P::coarse(1),
                 table: Pieces::default(),
-                own: None,
-                detached: Vec::new(),
+                rare: None,
                 site: Site(0),
                 freed: false,
                 used: false,
@@ -132,7 +139,13 @@ impl<P: Partition> Body<P> {
     }
     /// How many locations it has for itself because its memory is another block's.
     pub(super) fn own_locations(&self) -> u64 {
-        self.own.as_ref().map_or(0, |own| own.capacity() as u64)
+        self.own().map_or(0, |own| own.capacity() as u64)
+    }
+    fn own(&self) -> Option<&Vec<Location>> {
+        self.rare.as_ref()?.own.as_ref()
+    }
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
     pub(super) fn is_fine(&self) -> bool {
         self.singles() == self.n()
@@ -142,10 +155,9 @@ impl<P: Partition> Body<P> {
         self.used = false;
         discard(&self.table, depot);
         self.table.clear();
-        if let Some(own) = self.own.take() {
+        if let Some(own) = self.rare.take().and_then(|rare| rare.own) {
             discard(&own.into(), depot);
         }
-        self.detached = Vec::new();
         self.partition = P::coarse(1);
     }
     /// The thread just wrote the whole block, from `site`: that supersedes all that its parts remember, so one
@@ -157,7 +169,7 @@ impl<P: Partition> Body<P> {
             discard(&self.table, ground.memory.depot());
             let location = Location::new();
             ground.touch(&location, Manner::plain(AccessKind::Write), site);
-            self.table = alloc::vec![location].into();
+            self.table = Pieces::Single(location);
         }
     }
     /// The elements of a strided range, as bytes of memory.
@@ -301,8 +313,7 @@ impl<P: Partition> Array<P> {
         body.bytes = bytes;
         body.shift = shift;
         body.partition = partition;
-        body.own = None;
-        body.detached = Vec::new();
+        body.rare = None;
         body.site = site;
         body.freed = false;
         body.used = true;
@@ -312,7 +323,7 @@ impl<P: Partition> Array<P> {
     fn singles_changed(&self, body: &Body<P>, disturbances: &AtomicU32) {
         let singles = body.singles();
         if singles > 0 {
-            if body.own.is_none() {
+            if body.own().is_none() {
                 let end = body.bytes.start + (singles << body.shift);
                 self.singles_end.store(end, Release);
             }
@@ -366,7 +377,7 @@ impl<P: Partition> Array<P> {
         self.add_flag(STALE, ground.disturbances);
         fence(SeqCst);
         let all = bytes.start <= body.bytes.start && body.bytes.end <= bytes.end;
-        if body.own.is_some() || (all && self.pending.load(Relaxed) == 0) {
+        if body.own().is_some() || (all && self.pending.load(Relaxed) == 0) {
             return;
         }
         let end = body.bytes.start + (body.singles() << body.shift);
@@ -379,7 +390,7 @@ impl<P: Partition> Array<P> {
             }
             own
         });
-        body.own = Some(own.collect());
+        body.rare().own = Some(own.collect());
         // From now on, all accesses come by here.
         self.singles_end.store(0, Release);
     }
@@ -387,13 +398,16 @@ impl<P: Partition> Array<P> {
     /// `bytes` are fresh: what is still to be committed here must not reach them.
     pub(super) fn renewed(&self, bytes: &Range<u64>) {
         let mut body = self.body.write();
-        let parts = body.detached.iter().flat_map(|part| {
+        let Some(rare) = &mut body.rare else {
+            return;
+        };
+        let parts = rare.detached.iter().flat_map(|part| {
             [
                 part.start..part.end.min(bytes.start),
                 part.start.max(bytes.end)..part.end,
             ]
         });
-        body.detached = parts.filter(|part| !part.is_empty()).collect();
+        rare.detached = parts.filter(|part| !part.is_empty()).collect();
     }
 
     /// Copies the history of `bytes`, which stay with this block's memory while the rest of their granule goes to
@@ -402,7 +416,7 @@ impl<P: Partition> Array<P> {
         let mut body = self.body.write();
         let bytes = bytes.start.max(body.bytes.start)..bytes.end.min(body.bytes.end);
         if !bytes.is_empty() {
-            body.detached.push(bytes.clone());
+            body.rare().detached.push(bytes.clone());
         }
         let singles = body.singles();
         for addr in bytes {
@@ -433,7 +447,7 @@ impl<P: Partition> Body<P> {
         let n = self.n();
         let mut change = Change {
             table: &mut self.table,
-            own: self.own.as_mut(),
+            own: self.rare.as_mut().and_then(|rare| rare.own.as_mut()),
             base: self.bytes.start,
             shift: self.shift,
             ground,
@@ -542,7 +556,10 @@ impl<P: Partition> Body<P> {
         manner: Manner,
         ground: &mut Ground<'_>,
     ) {
-        for addr in self.detached.iter().cloned().flatten() {
+        let Some(rare) = &self.rare else {
+            return;
+        };
+        for addr in rare.detached.iter().cloned().flatten() {
             let i = (addr - self.bytes.start) >> shift;
             if trail.footprint.contains(i) {
                 let byte = Elements {
@@ -564,7 +581,7 @@ impl<P: Partition> Body<P> {
         site: Site,
         ground: &mut Ground<'_>,
     ) {
-        let Some(own) = &self.own else {
+        let Some(own) = self.own() else {
             return ground.touch_bytes(elements, manner, site);
         };
         let first = self.bytes.start / 8;

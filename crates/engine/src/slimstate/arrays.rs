@@ -11,15 +11,15 @@ use super::ground::Ground;
 use super::partition::Partition;
 use super::stats::Retired;
 use super::versions::Versions;
+use crate::boxed::boxed_with;
 use crate::detector::BlockShadow;
 use crate::grow::Grow;
 use crate::lock::{
-    AtomicU32, AtomicU64, Lock, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
-    Ordering::SeqCst,
+    AtomicU32, AtomicU64, Lock, OnceBox, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release, Ordering::SeqCst,
 };
 use crate::shadow::{Depot, Location};
 use alloc::format;
-use alloc::vec::Vec;
 use core::ops::Range;
 use event::{Addr, Site};
 use smallvec::SmallVec;
@@ -29,13 +29,17 @@ const SHARDS: usize = 16;
 /// Entries to be used again, and what became of the arrays that had them.
 #[derive(Debug, Default)]
 struct Shard {
-    free: Vec<u32>,
+    /// The first of them, or 0. Each has the next one's number where it has its granules while it is in use.
+    free: u32,
     retired: Retired,
 }
 
+/// Entries that are made at once: 2 KB, since all of them take memory then.
+const ENTRIES: usize = 14;
+
 /// All arrays of a detector.
 pub(super) struct Arrays<P> {
-    entries: Grow<Array<P>>,
+    entries: Grow<OnceBox<[Array<P>; ENTRIES]>>,
     directory: Directory,
     /// Entries ever used; entry 0 is none.
     used: AtomicU32,
@@ -45,6 +49,8 @@ pub(super) struct Arrays<P> {
     /// Arrays with detached bytes, and how many these are.
     detached: (AtomicU32, Lock<SmallVec<[ArrayId; 4]>>),
     shards: [Lock<Shard>; SHARDS],
+    /// Is what became of arrays remembered when they are no more?
+    history: bool,
     /// Number and elements of the blocks that are too small. Their sites are not kept: that would cost
     /// more than the blocks.
     small: (AtomicU64, AtomicU64),
@@ -66,7 +72,7 @@ pub(super) enum Owner {
 }
 
 impl<P: Partition> Arrays<P> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(history: bool) -> Self {
         Arrays {
             entries: Grow::new(),
             directory: Directory::new(),
@@ -74,13 +80,21 @@ impl<P: Partition> Arrays<P> {
             versions: Versions::new(),
             detached: (AtomicU32::new(0), Lock::default()),
             shards: core::array::from_fn(|_| Lock::default()),
+            history,
             small: (AtomicU64::new(0), AtomicU64::new(0)),
         }
     }
 
     #[inline]
     pub(super) fn get(&self, id: ArrayId) -> &Array<P> {
-        self.entries.get(id.get())
+        self.entry(id.get())
+    }
+
+    #[inline]
+    fn entry(&self, number: u32) -> &Array<P> {
+        let entries = self.entries.get(number / ENTRIES as u32);
+        let entries = entries.get_or_init(|| boxed_with(Array::default));
+        &entries[number as usize % ENTRIES]
     }
 
     /// A number that changes whenever an array that threads have footprints of gets a flag.
@@ -176,11 +190,16 @@ impl<P: Partition> Arrays<P> {
             all.retain(|other| *other != id);
             self.detached.0.store(all.len() as u32, SeqCst);
         }
-        self.shard(id).lock().free.push(id.get());
+        let mut shard = self.shard(id).lock();
+        array.granules.store(u64::from(shard.free), Release);
+        shard.free = id.get();
     }
 
-    /// What became of the array is remembered.
+    /// What became of the array is remembered, if somebody will ask.
     fn retire(&self, id: ArrayId, body: &Body<P>) {
+        if !self.history {
+            return;
+        }
         self.shard(id).lock().retired.add(
             (body.site, body.partition.kind()),
             (body.n(), body.locations()),
@@ -208,9 +227,15 @@ impl<P: Partition> Arrays<P> {
 
     fn take(&self, addr: u64) -> ArrayId {
         let shard = (addr / GRANULE) as usize % SHARDS;
-        let again = self.shards[shard].lock().free.pop();
-        let fresh = || self.used.fetch_add(1, Relaxed) + 1;
-        match ArrayId::new(again.unwrap_or_else(fresh)) {
+        let mut shard = self.shards[shard].lock();
+        let again = ArrayId::new(shard.free);
+        if let Some(id) = again {
+            // Numbers have 32 bits.
+            shard.free = self.get(id).granules.load(Acquire) as u32;
+            return id;
+        }
+        drop(shard);
+        match ArrayId::new(self.used.fetch_add(1, Relaxed) + 1) {
             Some(id) => id,
             None => unreachable!("2^32 arrays at once do not fit into the address space"),
         }
@@ -316,7 +341,7 @@ impl<P: Partition> Arrays<P> {
         let used = self.used.load(Acquire);
         let (mut locations, mut own, mut partitions) = (0, 0, 0);
         for number in 1..=used {
-            let body = self.entries.get(number).body.read();
+            let body = self.entry(number).body.read();
             locations += body.table.capacity() as u64;
             own += body.own_locations();
             partitions += body.partition.bytes() as u64;
@@ -332,7 +357,7 @@ impl<P: Partition> Arrays<P> {
     /// Calls `f` with each array that lives, and with those of the past.
     pub(super) fn each(&self, f: &mut dyn FnMut(&BlockShadow)) {
         for number in 1..=self.used.load(Acquire) {
-            let body = self.entries.get(number).body.read();
+            let body = self.entry(number).body.read();
             if body.used && !body.freed {
                 f(&describe(&body));
             }

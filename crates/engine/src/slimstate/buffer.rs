@@ -54,9 +54,9 @@ impl<F> Entry<F> {
 struct Seen {
     /// Where it was found: so many bytes from here on.
     from: u64,
-    len: u64,
+    len: u16,
     /// Number of its entry.
-    entry: u32,
+    entry: u16,
     /// Of the buffer.
     version: u32,
 }
@@ -75,31 +75,24 @@ struct Plain {
 /// `from` the entry of its page on, and the entry's `version` is what [`Versions`] have for the page now.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct PlainTable([Plain; SEEN]);
+pub struct PlainTable([Plain; PLAIN]);
 
 #[allow(missing_docs, reason = "offsets of the fields that have these names")]
 impl PlainTable {
     /// `page & MASK` is the number of a page's entry, which has `1 << SHIFT` bytes.
-    pub const MASK: usize = SEEN - 1;
+    pub const MASK: usize = PLAIN - 1;
     pub const SHIFT: u32 = size_of::<Plain>().trailing_zeros();
     pub const FROM: usize = offset_of!(Plain, from);
     pub const LEN: usize = offset_of!(Plain, len);
     pub const VERSION: usize = offset_of!(Plain, version);
 }
 
-const _: () = assert!(size_of::<Plain>() == 1 << PlainTable::SHIFT && SEEN.is_power_of_two());
+const _: () = assert!(size_of::<Plain>() == 1 << PlainTable::SHIFT && PLAIN.is_power_of_two());
 
 impl Seen {
-    const NOTHING: Seen = Seen {
-        from: 0,
-        len: 0,
-        entry: 0,
-        version: 0,
-    };
-
     #[inline(always)]
     const fn has(&self, addr: u64) -> bool {
-        addr.wrapping_sub(self.from) < self.len
+        addr.wrapping_sub(self.from) < self.len as u64
     }
 }
 
@@ -143,14 +136,18 @@ impl Plain {
 }
 
 const NOTHING: u16 = u16::MAX;
-/// Pages of the cache, and how much of one it knows: loops go through several arrays at once, and small ones share a page.
-const SEEN: usize = 256;
+/// Pages of the cache of plain memory.
+const PLAIN: usize = 256;
+/// Pages of that of arrays, and how much of one it knows: loops go through several arrays at once, and small ones share a page.
+const SEEN: usize = 128;
 const WAYS: usize = 2;
 /// Places of the index at first. It has at least twice as many as there are entries.
 const INDEX: usize = 64;
 /// Entries that there is room for at first.
 const FEW: usize = 8;
-/// More entries than that are given back when they are committed: few regions have so many.
+/// Entries that there is room for next: so many that they are memory of their own, of which only what is used takes any, and which goes back when it is given back.
+const MANY: usize = 256;
+/// If there were more than that, they are given back when they are committed: few regions have so many.
 const KEPT: usize = 128;
 
 /// What the cache knows of an address.
@@ -169,10 +166,10 @@ pub(super) struct Buffer<F> {
     used: usize,
     /// From an array's number, hashed, to its entry. Allocated at the first use; its length is a power of two.
     index: Vec<u16>,
-    /// By page.
-    seen: Box<[[Seen; WAYS]; SEEN]>,
+    /// By page; none until an array is seen.
+    seen: Option<Box<[[Seen; WAYS]; SEEN]>>,
     /// By page, of which each is a part.
-    plain: Box<[Plain; SEEN]>,
+    plain: Box<[Plain; PLAIN]>,
     /// The plain memory that was seen last, on any number of pages.
     stretch: Plain,
     version: u32,
@@ -194,8 +191,8 @@ impl<F: Footprint> Buffer<F> {
             entries: Vec::new(),
             used: 0,
             index: Vec::new(),
+            seen: None,
             // Zeroes, as `NOTHING` is: what is not used takes no memory.
-            seen: bytemuck::zeroed_box(),
             plain: bytemuck::zeroed_box(),
             stretch: Plain::NOTHING,
             version: 1,
@@ -220,15 +217,18 @@ impl<F: Footprint> Buffer<F> {
     /// What was found last at `addr`, if that is still so.
     #[inline(always)]
     pub(super) fn recall(&self, addr: u64, versions: &Versions) -> Cached {
-        let page = (addr / 4096) as usize % SEEN;
-        let plain = &self.plain[page];
+        let page = (addr / 4096) as usize;
+        let plain = &self.plain[page % PLAIN];
         if plain.has(addr) && plain.version == versions.page(addr) {
             return Cached::Plain;
         }
         if self.stretch.has(addr) && self.stretch.version == versions.all() {
             return Cached::Plain;
         }
-        for seen in &self.seen[page] {
+        let Some(seen) = &self.seen else {
+            return Cached::Unknown;
+        };
+        for seen in &seen[page % SEEN] {
             if seen.has(addr) && seen.version == self.version {
                 return Cached::Entry(seen.entry as usize);
             }
@@ -239,7 +239,7 @@ impl<F: Footprint> Buffer<F> {
     /// Are these bytes known to be in no array?
     #[inline]
     pub(super) fn knows_plain(&self, bytes: &Range<u64>, versions: &Versions) -> bool {
-        let plain = &self.plain[(bytes.start / 4096) as usize % SEEN];
+        let plain = &self.plain[(bytes.start / 4096) as usize % PLAIN];
         if plain.has_all(bytes) && plain.version == versions.page(bytes.start) {
             return true;
         }
@@ -252,7 +252,7 @@ impl<F: Footprint> Buffer<F> {
         if from >= to {
             return;
         }
-        let on_page = &mut self.plain[(from / 4096) as usize % SEEN];
+        let on_page = &mut self.plain[(from / 4096) as usize % PLAIN];
         on_page.see(from, to, version.page);
         self.stretch.see(from, to, version.all);
     }
@@ -265,15 +265,17 @@ impl<F: Footprint> Buffer<F> {
         let to = bytes.end.min(page.saturating_add(4096));
         self.remember(Seen {
             from,
-            len: to.saturating_sub(from),
-            entry: number as u32,
+            // Of one page.
+            len: to.saturating_sub(from) as u16,
+            entry: number as u16,
             version: self.version,
         });
     }
 
     /// As what was found last on its page, before what was found there before it.
     fn remember(&mut self, seen: Seen) {
-        let ways = &mut self.seen[(seen.from / 4096) as usize % SEEN];
+        let all = self.seen.get_or_insert_with(bytemuck::zeroed_box);
+        let ways = &mut all[(seen.from / 4096) as usize % SEEN];
         if ways[0].from != seen.from {
             ways[1] = ways[0];
         }
@@ -349,13 +351,13 @@ impl<F: Footprint> Buffer<F> {
         number
     }
 
-    /// A few entries first, then all that are kept: not as many blocks of memory as there are doublings, of which nobody else has a use.
+    /// A few entries first, then many: not as many blocks of memory as there are doublings, of which nobody else has a use.
     #[cold]
     fn make_room(&mut self) {
         let used = self.entries.len();
         let all = match used {
             0 => FEW,
-            FEW => KEPT,
+            FEW => MANY,
             _ => 2 * used,
         };
         self.entries.reserve_exact(all - used);
@@ -367,15 +369,15 @@ impl<F: Footprint> Buffer<F> {
             self.index[usize::from(entry.place)] = NOTHING;
             entry.trails.iter_mut().for_each(Trail::end);
         }
-        self.used = 0;
-        if self.entries.capacity() > KEPT {
+        let used = core::mem::take(&mut self.used);
+        if used > KEPT {
             self.entries = Vec::new();
             self.index = Vec::new();
         }
         // A cached page of 2^32 flushes ago must not look new.
         self.version = self.version.wrapping_add(1);
         if self.version == 0 {
-            self.seen.fill([Seen::NOTHING; WAYS]);
+            self.seen = None;
         }
     }
 }

@@ -9,7 +9,7 @@ use super::ground::{Ground, Manner, Tally};
 use super::options::Options;
 use super::partition::{Mode, Partition};
 use super::sitelists::SiteLists;
-use super::streams::{PlaceKey, StreamTable, Streams, Target};
+use super::streams::{PlaceKey, Streams, Target};
 use super::trail::{Extended, Trail};
 use super::versions::Versions;
 use super::{BitSet, Labels, Strided};
@@ -43,6 +43,7 @@ pub struct Slim<F, P> {
     pub(super) lists: SiteLists,
     small: u64,
     frugal: bool,
+    thrifty: bool,
     footprints: PhantomData<fn() -> F>,
 }
 
@@ -56,11 +57,11 @@ pub struct SlimThread<F> {
 }
 
 impl<F: Footprint> SlimThread<F> {
-    fn new(base: PreciseThread) -> Self {
+    fn new(base: PreciseThread, thrifty: bool) -> Self {
         SlimThread {
             base,
             buffer: Buffer::new(),
-            streams: Streams::new(),
+            streams: Streams::new(thrifty),
             tally: Tally::default(),
         }
     }
@@ -91,8 +92,8 @@ impl<F: Footprint> SlimThread<F> {
     pub fn plain(&self) -> *const PlainTable {
         self.buffer.plain()
     }
-    /// Where the program's checks find what is foreseen.
-    pub fn streams(&self) -> *const StreamTable {
+    /// Where the program's checks find what is foreseen, a [`StreamTable`](super::StreamTable), until an access comes the long way.
+    pub fn streams(&self) -> *const () {
         self.streams.table()
     }
     /// The entry of that table which answers for reads from all places: another one whenever an access came the long way.
@@ -125,10 +126,11 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         Slim {
             order: HappensBefore::new(options.limits),
             memory: Shadow::new(),
-            arrays: Arrays::new(),
+            arrays: Arrays::new(options.history),
             lists: SiteLists::default(),
             small: options.small,
             frugal: options.frugal,
+            thrifty: options.thrifty,
             footprints: PhantomData,
         }
     }
@@ -549,14 +551,13 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
     type Thread = SlimThread<F>;
 
     fn root(&self, tid: Tid) -> Self::Thread {
-        SlimThread::new(PreciseThread::new(self.order.root(tid)))
+        SlimThread::new(PreciseThread::new(self.order.root(tid)), self.thrifty)
     }
 
     fn fork(&self, parent: &mut Self::Thread, tid: Tid, races: Sink<'_>) -> Self::Thread {
         self.flush(parent, races);
-        SlimThread::new(PreciseThread::new(
-            self.order.fork(&mut parent.base.clock, tid),
-        ))
+        let clock = self.order.fork(&mut parent.base.clock, tid);
+        SlimThread::new(PreciseThread::new(clock), self.thrifty)
     }
 
     fn end(&self, thread: &mut Self::Thread, races: Sink<'_>) {

@@ -109,7 +109,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         (&self.memory, &mut thread.base)
     }
 
-    /// A plain access at the place of `key`, for which [`Slim::take`] said no.
+    /// A plain access at the place of `key`, for which [`Slim::take`] said no. The streams may have moved since ([`SlimThread::streams`]).
     pub fn access_at(
         &self,
         thread: &mut SlimThread<F>,
@@ -124,6 +124,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             let (order, base) = (&self.order, &mut thread.base);
             return self.memory.access_single(order, base, access, races);
         }
+        thread.streams.make_room();
         self.access_array(thread, key, access, cached, races);
     }
 
@@ -143,7 +144,9 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             thread.streams.disturbed = now;
         }
         let slot = thread.streams.slot(key);
-        if let Some(target) = thread.streams.in_the_way(slot) {
+        if let Some(slot) = slot
+            && let Some(target) = thread.streams.in_the_way(slot)
+        {
             self.fold(thread, target, races);
         }
         let Access {
@@ -235,7 +238,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     fn watch(
         &self,
         thread: &mut SlimThread<F>,
-        (key, slot): (PlaceKey, usize),
+        (key, slot): (PlaceKey, Option<usize>),
         number: usize,
         access: Access,
     ) {

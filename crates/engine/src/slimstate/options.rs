@@ -9,6 +9,10 @@ pub struct Options {
     pub small: u64,
     /// Arrays whose parts, in no order, are about to take more memory than single elements become FINE. The paper has no such rule.
     pub frugal: bool,
+    /// Do the tables of a thread begin small? They grow with [`Slim::access_at`](super::Slim::access_at) only.
+    pub thrifty: bool,
+    /// Is it to be told in the end what became of arrays that are no more? That takes memory.
+    pub history: bool,
     /// How large numbers may get.
     pub limits: Limits,
 }
@@ -18,6 +22,8 @@ impl Default for Options {
         Options {
             small: 16,
             frugal: false,
+            thrifty: false,
+            history: true,
             limits: Limits::CELL,
         }
     }

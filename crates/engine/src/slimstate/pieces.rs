@@ -11,9 +11,10 @@ const PIECE: usize = 64;
 /// Up to so many entries are moved when there are more.
 const FEW: usize = 8;
 
-/// A list that is one block while it is short, and made in one go while it is as long as it was made.
+/// A list that is one block while it is short, and made in one go while it is as long as it was made. One entry, which most have, needs no block.
 #[derive(Clone, Debug)]
 pub(super) enum Pieces<T> {
+    Single(T),
     One(Vec<T>),
     Many(Box<Many<T>>),
 }
@@ -71,13 +72,17 @@ impl<T> Default for Pieces<T> {
 
 impl<T> From<Vec<T>> for Pieces<T> {
     fn from(all: Vec<T>) -> Self {
-        Pieces::One(all)
+        match <[T; 1]>::try_from(all) {
+            Ok([only]) => Pieces::Single(only),
+            Err(all) => Pieces::One(all),
+        }
     }
 }
 
 impl<T> Pieces<T> {
     pub(super) fn len(&self) -> usize {
         match self {
+            Pieces::Single(_) => 1,
             Pieces::One(all) => all.len(),
             Pieces::Many(many) => {
                 let all = many.more.len().saturating_sub(1);
@@ -88,9 +93,10 @@ impl<T> Pieces<T> {
         }
     }
 
-    /// Entries that there is room for.
+    /// Entries that there is room for beside itself.
     pub(super) fn capacity(&self) -> usize {
         match self {
+            Pieces::Single(_) => 0,
             Pieces::One(all) => all.capacity(),
             Pieces::Many(many) => {
                 many.first.capacity() + many.more.iter().map(Vec::capacity).sum::<usize>()
@@ -100,6 +106,7 @@ impl<T> Pieces<T> {
 
     pub(super) fn get(&self, at: usize) -> &T {
         match self {
+            Pieces::Single(only) => &core::slice::from_ref(only)[at],
             Pieces::One(all) => &all[at],
             Pieces::Many(many) => match many.place(at) {
                 None => &many.first[at],
@@ -110,6 +117,7 @@ impl<T> Pieces<T> {
 
     pub(super) fn get_mut(&mut self, at: usize) -> &mut T {
         match self {
+            Pieces::Single(only) => &mut core::slice::from_mut(only)[at],
             Pieces::One(all) => &mut all[at],
             Pieces::Many(many) => match many.place(at) {
                 None => &mut many.first[at],
@@ -120,11 +128,19 @@ impl<T> Pieces<T> {
 
     pub(super) fn push(&mut self, entry: T) {
         match self {
+            Pieces::Single(_) => {
+                let Pieces::Single(first) = core::mem::take(self) else {
+                    unreachable!("it is one");
+                };
+                *self = Pieces::One(alloc::vec![first, entry]);
+            }
+            Pieces::One(all) if all.is_empty() && all.capacity() == 0 => {
+                *self = Pieces::Single(entry);
+            }
             Pieces::One(all) => {
                 if all.len() < FEW || all.len() < all.capacity() {
                     if all.len() == all.capacity() {
-                        // Most have one.
-                        all.reserve_exact(all.len().max(1));
+                        all.reserve_exact(all.len());
                     }
                     return all.push(entry);
                 }
@@ -146,21 +162,16 @@ impl<T> Pieces<T> {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         let (first, more) = match self {
-            Pieces::One(all) => (all, [].as_slice()),
-            Pieces::Many(many) => (&many.first, many.more.as_slice()),
+            Pieces::Single(only) => (core::slice::from_ref(only), [].as_slice()),
+            Pieces::One(all) => (all.as_slice(), [].as_slice()),
+            Pieces::Many(many) => (many.first.as_slice(), many.more.as_slice()),
         };
         first.iter().chain(more.iter().flatten())
     }
 
-    /// Back to no entries. Room for one, which most lists begin with, is kept.
+    /// Back to no entries.
     pub(super) fn clear(&mut self) {
-        match self {
-            Pieces::One(all) => {
-                all.clear();
-                all.shrink_to(1);
-            }
-            Pieces::Many(_) => *self = Pieces::default(),
-        }
+        *self = Pieces::default();
     }
 }
 

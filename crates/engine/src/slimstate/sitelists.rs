@@ -5,11 +5,11 @@
 //! an element looks it up there. Loops repeat themselves, so lists do: equal ones have one number. Objects in an array are touched one after the other, in the same way: so a list says only
 //! where in the footprint a site was, and how long that is, and serves all footprints that are whole lengths apart.
 
+use super::pieces::Pieces;
 use super::trail::{Segment, site_in};
 use crate::detector::{Race, Sink};
 use crate::lock::RwLock;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 use core::hash::{BuildHasher, Hash};
 use event::{Addr, Site};
 use hashbrown::HashTable;
@@ -21,11 +21,11 @@ const LIST: u32 = 1 << 31;
 /// Lists we keep. A program with more gets, for each location, the site of one of its elements.
 const MOST: usize = 1 << 13;
 
+/// What lists of arrays that were touched alike have in common.
 #[derive(Debug)]
-struct List {
+struct Kind {
     within: Within,
-    /// Those of lists for arrays that were touched alike are the same.
-    segments: Arc<[Segment]>,
+    segments: Box<[Segment]>,
     /// Everything else.
     other: Site,
 }
@@ -33,8 +33,6 @@ struct List {
 /// What the indices of a list's segments mean: that of an element is `period` less for as many periods as there are before the footprint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Within {
-    /// First byte of the array, less whole periods: arrays that were touched alike have one list, if they are whole periods apart.
-    base: u64,
     /// log2 of the bytes in an element, at the time.
     shift: u8,
     /// Elements from the first of the footprint to its last.
@@ -44,9 +42,9 @@ struct Within {
 }
 
 impl Within {
-    /// The index of the element at `addr`, which is in the footprint.
-    const fn index(self, addr: u64) -> u64 {
-        let index = (addr.saturating_sub(self.base) >> self.shift) % self.period;
+    /// The index of the element at `addr`, which is in the footprint of an array that begins at `base`.
+    const fn index(self, base: u64, addr: u64) -> u64 {
+        let index = (addr.saturating_sub(base) >> self.shift) % self.period;
         if index < self.first {
             index + self.period
         } else {
@@ -55,7 +53,7 @@ impl Within {
     }
 }
 
-/// A list that is looked for.
+/// A kind of lists that is looked for.
 #[derive(PartialEq, Eq, Hash)]
 struct Asked<'a> {
     within: Within,
@@ -63,7 +61,7 @@ struct Asked<'a> {
     other: Site,
 }
 
-impl List {
+impl Kind {
     fn asked(&self) -> Asked<'_> {
         Asked {
             within: self.within,
@@ -73,13 +71,22 @@ impl List {
     }
 }
 
+/// A list.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct List {
+    /// First byte of the array, less whole periods: arrays that were touched alike have one list, if they are whole periods apart.
+    base: u64,
+    kind: u32,
+}
+
 #[derive(Debug, Default)]
 struct Lists {
-    all: Vec<List>,
-    /// By hash.
-    numbers: HashTable<u32>,
-    /// All segments, by hash.
-    segments: HashTable<Arc<[Segment]>>,
+    kinds: Pieces<Kind>,
+    all: Pieces<List>,
+    /// Numbers of kinds, by hash.
+    known_kinds: HashTable<u32>,
+    /// Numbers of lists, by hash.
+    known: HashTable<u32>,
 }
 
 fn hash(of: &impl Hash) -> u64 {
@@ -87,32 +94,45 @@ fn hash(of: &impl Hash) -> u64 {
 }
 
 impl Lists {
-    fn number(&self, asked: &Asked<'_>, hash: u64) -> Option<u32> {
-        let is = |&number: &u32| self.all[number as usize].asked() == *asked;
-        self.numbers.find(hash, is).copied()
+    fn kind(&self, asked: &Asked<'_>) -> Option<u32> {
+        let is = |&kind: &u32| self.kinds.get(kind as usize).asked() == *asked;
+        self.known_kinds.find(hash(asked), is).copied()
+    }
+
+    fn number(&self, base: u64, asked: &Asked<'_>) -> Option<u32> {
+        let kind = self.kind(asked)?;
+        let list = List { base, kind };
+        let is = |&number: &u32| *self.all.get(number as usize) == list;
+        self.known.find(hash(&list), is).copied()
     }
 
     /// The number of a list that has none yet. None if there are too many.
-    fn add(&mut self, asked: &Asked<'_>) -> Option<u32> {
+    fn add(&mut self, base: u64, asked: &Asked<'_>) -> Option<u32> {
         let number = self.all.len();
         if number >= MOST {
             return None;
         }
-        let same = |known: &Arc<[Segment]>| **known == *asked.segments;
-        let place = hash(&asked.segments);
-        let segments = self
-            .segments
-            .entry(place, same, |known| hash(&&**known))
-            .or_insert_with(|| asked.segments.into());
-        self.all.push(List {
+        let kind = self.kind(asked).unwrap_or_else(|| self.add_kind(asked));
+        let list = List { base, kind };
+        self.all.push(list);
+        let all = &self.all;
+        let hash_of = |&number: &u32| hash(all.get(number as usize));
+        self.known
+            .insert_unique(hash(&list), number as u32, hash_of);
+        Some(number as u32)
+    }
+
+    fn add_kind(&mut self, asked: &Asked<'_>) -> u32 {
+        let number = self.kinds.len() as u32;
+        self.kinds.push(Kind {
             within: asked.within,
-            segments: segments.get().clone(),
+            segments: asked.segments.into(),
             other: asked.other,
         });
-        let hash_of = |&number: &u32| hash(&self.all[number as usize].asked());
-        let numbers = &mut self.numbers;
-        numbers.insert_unique(hash(asked), number as u32, hash_of);
-        Some(number as u32)
+        let kinds = &self.kinds;
+        let hash_of = |&kind: &u32| hash(&kinds.get(kind as usize).asked());
+        self.known_kinds.insert_unique(hash(asked), number, hash_of);
+        number
     }
 }
 
@@ -133,11 +153,11 @@ impl SiteLists {
     ) -> Option<Site> {
         let period = last - first + 1;
         let within = Within {
-            base: base % (period << shift),
             shift,
             period,
             first: first % period,
         };
+        let base = base % (period << shift);
         let before = first - within.first;
         let hull = (first, last);
         let here = segments.iter().filter_map(|s| s.within(hull, before));
@@ -150,17 +170,16 @@ impl SiteLists {
             segments: &here,
             other,
         };
-        let hash = hash(&asked);
         let lists = self.lists.read();
-        let known = lists.number(&asked, hash);
+        let known = lists.number(base, &asked);
         if known.is_none() && lists.all.len() >= MOST {
             return None;
         }
         drop(lists);
         let number = known.or_else(|| {
             let mut lists = self.lists.write();
-            let known = lists.number(&asked, hash);
-            known.or_else(|| lists.add(&asked))
+            let known = lists.number(base, &asked);
+            known.or_else(|| lists.add(base, &asked))
         });
         number.map(|number| Site(LIST | number))
     }
@@ -168,8 +187,11 @@ impl SiteLists {
     /// Bytes in use.
     pub(super) fn bytes(&self) -> u64 {
         let lists = self.lists.read();
-        let segments = lists.segments.iter().map(|known| size_of_val(&**known));
-        (lists.all.capacity() * size_of::<List>() + segments.sum::<usize>()) as u64
+        let segments = lists.kinds.iter().map(|kind| size_of_val(&*kind.segments));
+        let kinds = lists.kinds.capacity() * size_of::<Kind>() + segments.sum::<usize>();
+        let numbers = lists.known.capacity() + lists.known_kinds.capacity();
+        let lists = lists.all.capacity() * size_of::<List>();
+        (kinds + lists + numbers * size_of::<u32>()) as u64
     }
 
     /// The site that touched the byte at `addr`, where its shadow says `site`.
@@ -177,10 +199,14 @@ impl SiteLists {
         if site.0 & LIST == 0 {
             return site;
         }
-        match self.lists.read().all.get((site.0 & !LIST) as usize) {
-            Some(list) => site_in(&list.segments, list.other, list.within.index(addr)),
-            None => site,
+        let lists = self.lists.read();
+        let number = (site.0 & !LIST) as usize;
+        if number >= lists.all.len() {
+            return site;
         }
+        let List { base, kind } = *lists.all.get(number);
+        let kind = lists.kinds.get(kind as usize);
+        site_in(&kind.segments, kind.other, kind.within.index(base, addr))
     }
 
     /// Tells `races` of a race whose first site may be a list: one race for each run of bytes with one site.

@@ -30,9 +30,11 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use event::{AccessKind, Site};
 use smallvec::SmallVec;
 
-/// Sets of slots; a place may have either slot of its set.
+/// Sets of slots at first, a page in all, and of a thread for whose loops that is not enough; a place may have either slot of its set.
+const FEW_SETS: usize = 16;
 const SETS: usize = 64;
-const SLOTS: usize = 2 * SETS;
+/// So many streams of one region that made room for others are too many.
+const CROWDED: u8 = 16;
 /// Places are numbered by addresses of code: so far apart, at least.
 const PLACE_SHIFT: u32 = 3;
 /// A place whose streams broke off early so often in a row is not followed for a while: until it has come the long way as often as a byte can count.
@@ -56,10 +58,10 @@ impl PlaceKey {
         PlaceKey { place, context }
     }
 
-    /// The first slot of its set.
+    /// The first slot of its set, of so many slots, a power of two.
     #[inline(always)]
-    const fn set(self) -> usize {
-        (self.place >> PLACE_SHIFT) as usize % SETS * 2
+    const fn set(self, slots: usize) -> usize {
+        (self.place >> PLACE_SHIFT << 1) as usize & (slots - 1)
     }
 }
 
@@ -102,13 +104,36 @@ struct Stream {
     writes: bool,
     /// How often in a row it broke off early.
     broken: u8,
+    /// Of a table's first slot: the sets that the table has.
+    mask: u32,
 }
 
 impl Stream {
     /// No access has no bytes, so nothing is foreseen and nothing covered. Zeroes: a table of which little is used takes little memory.
-    fn none() -> Stream {
-        bytemuck::Zeroable::zeroed()
-    }
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "what it is copied to changes"
+    )]
+    const NONE: Stream = Stream {
+        place: 0,
+        context: 0,
+        next: AtomicU64::new(0),
+        step: 0,
+        end: 0,
+        low: 0,
+        cover: AtomicU64::new(0),
+        grow: 0,
+        disturbed: 0,
+        size: 0,
+        again: AtomicU64::new(0),
+        start: 0,
+        last: 0,
+        site: 0,
+        number: 0,
+        writes: false,
+        broken: 0,
+        mask: 0,
+    };
 
     fn target(&self) -> Target {
         let kind = if self.writes {
@@ -154,15 +179,17 @@ impl Stream {
 /// * `low <= address <= cover`: `again += 1`.
 ///
 /// A read is done as well, wherever it is made, if the [window](super::SlimThread::window) has the second of these, `disturbed`, and a `size` that is no smaller.
+///
+/// The table is another one, in another place, when it has grown.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct StreamTable([Stream; SLOTS]);
+pub struct StreamTable([Stream]);
 
 #[allow(missing_docs, reason = "offsets of the fields that have these names")]
 impl StreamTable {
-    /// `place << SET_SHIFT & SET_MASK` is the offset of a place's first slot.
+    /// `place << SET_SHIFT & mask` is the offset of a place's first slot; the table has the mask, four bytes, at `SET_MASK`.
     pub const SET_SHIFT: u32 = size_of::<[Stream; 2]>().trailing_zeros() - PLACE_SHIFT;
-    pub const SET_MASK: usize = (SETS - 1) * size_of::<[Stream; 2]>();
+    pub const SET_MASK: usize = offset_of!(Stream, mask);
     /// From there to the second one.
     pub const SLOT: usize = size_of::<Stream>();
     pub const PLACE: usize = offset_of!(Stream, place);
@@ -193,14 +220,28 @@ pub(super) struct Seen {
     pub(super) covered: Option<core::ops::Range<u64>>,
 }
 
+/// The table of a thread that has had no streams yet.
+static NONE: [Stream; 2] = [Stream::NONE; 2];
+
+/// A table of so many sets without streams.
+fn slots(sets: usize) -> Box<[Stream]> {
+    let mut slots = bytemuck::zeroed_slice_box::<Stream>(2 * sets);
+    slots[0].mask = ((sets - 1) * size_of::<[Stream; 2]>()) as u32;
+    slots
+}
+
 /// The streams of one thread.
 #[derive(Debug)]
 pub(super) struct Streams {
-    slots: Box<[Stream; SLOTS]>,
+    /// None until there is a stream.
+    slots: Box<[Stream]>,
+    thrifty: bool,
     /// Which slots have a stream; one bit each.
     used: u128,
     /// The slot of the stream of writes that was begun last, or of none.
     window: usize,
+    /// How many streams of the region made room for others.
+    crowded: u8,
     /// The count of disturbances for which all of this holds.
     pub(super) disturbed: u32,
     /// Accesses that were foreseen or redundant, in streams that are no more or were folded.
@@ -208,35 +249,48 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn new() -> Self {
+    /// No streams. A table is made for the first one; if it is to be `thrifty`, it grows when [`Streams::make_room`] is called.
+    pub(super) fn new(thrifty: bool) -> Self {
         Streams {
-            slots: bytemuck::zeroed_box(),
+            slots: Box::new([]),
+            thrifty,
             used: 0,
             window: 0,
+            crowded: 0,
             disturbed: 0,
             foreseen: 0,
         }
     }
 
-    /// Where a [`StreamTable`] is; it stays there as long as the thread.
-    pub(super) fn table(&self) -> *const StreamTable {
-        (&raw const *self.slots).cast()
+    /// Where a [`StreamTable`] is, until an access comes the long way.
+    pub(super) fn table(&self) -> *const () {
+        let shown = if self.slots.is_empty() {
+            &NONE
+        } else {
+            &*self.slots
+        };
+        shown.as_ptr().cast()
     }
 
     /// Where the window is now.
     pub(super) fn window(&self) -> *const () {
-        (&raw const self.slots[self.window]).cast()
+        let window = self.slots.get(self.window).unwrap_or(&NONE[0]);
+        (&raw const *window).cast()
     }
 
     /// Is a read redundant beside what the window has? Then there is nothing else to do.
     #[inline(always)]
     pub(super) fn is_written(&mut self, addr: u64, size: u64, disturbed: u32) -> bool {
-        let stream = &mut self.slots[self.window];
+        let Some(stream) = self.slots.get_mut(self.window) else {
+            return false;
+        };
         let written = stream.low <= addr
             && addr <= *stream.cover.get_mut()
             && size <= stream.size
             && stream.disturbed == disturbed;
-        *stream.again.get_mut() += u64::from(written);
+        if written {
+            *stream.again.get_mut() += 1;
+        }
         written
     }
 
@@ -249,7 +303,10 @@ impl Streams {
     /// Is that access foreseen, or redundant? Then there is nothing else to do.
     #[inline(always)]
     pub(super) fn take(&mut self, key: PlaceKey, addr: u64, size: u64, disturbed: u32) -> bool {
-        let set = key.set();
+        if self.slots.is_empty() {
+            return false;
+        }
+        let set = key.set(self.slots.len());
         let slot = set + usize::from(!self.slots[set].is(key));
         let stream = &mut self.slots[slot];
         if !stream.is(key) || stream.size != size || stream.disturbed != disturbed {
@@ -262,21 +319,70 @@ impl Streams {
             return true;
         }
         let redundant = stream.low <= addr && addr <= *cover;
-        *stream.again.get_mut() += u64::from(redundant);
+        if redundant {
+            *stream.again.get_mut() += 1;
+        }
         redundant
     }
 
-    /// The slot that the place has, or will have.
-    pub(super) fn slot(&self, key: PlaceKey) -> usize {
-        let set = key.set();
+    /// The slot that the place has, or will have, if there is a table.
+    pub(super) fn slot(&mut self, key: PlaceKey) -> Option<usize> {
+        (!self.slots.is_empty()).then(|| self.slot_of(key))
+    }
+
+    #[inline(always)]
+    fn slot_of(&mut self, key: PlaceKey) -> usize {
+        let set = key.set(self.slots.len());
         let [first, second] = [&self.slots[set], &self.slots[set + 1]];
         if first.is(key) {
-            set
-        } else if second.is(key) {
-            set + 1
-        } else {
-            // Rather one that leads nowhere.
-            set + usize::from(first.next() != first.end && second.next() == second.end)
+            return set;
+        }
+        if second.is(key) {
+            return set + 1;
+        }
+        // Rather one that has no stream in this region, or one that leads nowhere.
+        let late = |slot: usize| self.used >> slot & 1 != 0;
+        if !late(set) || !late(set + 1) {
+            return set + usize::from(late(set));
+        }
+        self.crowded = self.crowded.saturating_add(1);
+        set + usize::from(first.next() != first.end && second.next() == second.end)
+    }
+
+    /// The slot of the place in a table that is made.
+    #[cold]
+    fn first_slot(&mut self, key: PlaceKey) -> usize {
+        self.slots = slots(if self.thrifty { FEW_SETS } else { SETS });
+        self.slot_of(key)
+    }
+
+    /// Gives the table all its sets, in another place, if it has few and they are crowded.
+    #[inline(always)]
+    pub(super) fn make_room(&mut self) {
+        if self.crowded >= CROWDED && self.slots.len() < 2 * SETS {
+            self.grow();
+        }
+    }
+
+    /// The table gets all sets. What was in one set before is in no more than one now with others of that set.
+    #[cold]
+    fn grow(&mut self) {
+        let old = core::mem::replace(&mut self.slots, slots(SETS));
+        let used = core::mem::take(&mut self.used);
+        let window = core::mem::take(&mut self.window);
+        for (slot, stream) in old.into_iter().enumerate() {
+            if stream.place == 0 {
+                continue;
+            }
+            let key = PlaceKey::new(stream.place, stream.context);
+            let mut now = key.set(self.slots.len());
+            now += usize::from(self.slots[now].place != 0);
+            self.used |= (used >> slot & 1) << now;
+            if slot == window {
+                self.window = now;
+            }
+            let mask = self.slots[now].mask;
+            self.slots[now] = Stream { mask, ..stream };
         }
     }
 
@@ -288,7 +394,11 @@ impl Streams {
 
     /// The place made an access that was not foreseen. Nothing of its slot is unfolded.
     #[inline(always)]
-    pub(super) fn follow(&mut self, key: PlaceKey, slot: usize, seen: &Seen) {
+    pub(super) fn follow(&mut self, key: PlaceKey, slot: Option<usize>, seen: &Seen) {
+        let slot = match slot {
+            Some(slot) => slot,
+            None => self.first_slot(key),
+        };
         let used = self.used >> slot & 1 != 0;
         self.used |= 1 << slot;
         let stream = &mut self.slots[slot];
@@ -315,7 +425,8 @@ impl Streams {
             size: seen.size,
             site: seen.site.0,
             broken,
-            ..Stream::none()
+            mask: stream.mask,
+            ..Stream::NONE
         };
         let mut cover = 0;
         if let Some(covered) = &seen.covered
@@ -418,5 +529,61 @@ impl Streams {
             *stream.cover.get_mut() = 0;
         }
         self.used = 0;
+        self.crowded = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Streams go on in a table that has grown, and the window is the same.
+    #[test]
+    fn streams_survive_growth() {
+        let mut streams = Streams::new(true);
+        let place = |number: u64| PlaceKey::new(8 * number, 1);
+        let all = 2 * FEW_SETS as u64;
+        let follow = |streams: &mut Streams, number: u64, element: u64| {
+            let key = place(number);
+            let slot = streams.slot(key);
+            let base = number << 16;
+            let seen = Seen {
+                target: Target {
+                    number: number as u16,
+                    kind: AccessKind::Write,
+                },
+                addr: base + 8 * element,
+                size: 8,
+                site: Site(number as u32),
+                array: base..base + 800,
+                unit: 8,
+                covered: Some(base..base + 8 * (element + 1)),
+            };
+            streams.follow(key, slot, &seen);
+        };
+        for element in 0..2 {
+            (1..=all).for_each(|number| follow(&mut streams, number, element));
+        }
+        assert_eq!(streams.slots.len() as u64, all);
+        let (table, addr) = (streams.table(), |number: u64, element: u64| {
+            (number << 16) + 8 * element
+        });
+        streams.make_room();
+        assert_eq!(streams.table(), table, "there is room");
+        for number in all + 1..=all + u64::from(CROWDED) {
+            streams.slot(place(number));
+        }
+        streams.make_room();
+        assert_eq!(streams.slots.len(), 2 * SETS);
+        assert!(streams.is_written(addr(all, 1), 8, 0));
+        for element in [2, 3, 1] {
+            for number in 1..=all {
+                assert!(streams.take(place(number), addr(number, element), 8, 0));
+                assert!(!streams.take(place(number), addr(number, 7), 8, 0));
+            }
+        }
+        assert_eq!(streams.foreseen(), 1 + 3 * all);
+        assert_eq!(streams.targets().len() as u64, all);
+        assert_eq!(streams.slots[0].mask as usize, (SETS - 1) * 256);
     }
 }
