@@ -11,7 +11,7 @@ use engine::slimstate::{
     BitSet, Footprint, Labels, Mode, Options, Partition, Slim, Strided, Summary,
 };
 use engine::{Limits, Race, Side};
-use event::{AccessKind, Event, Op, Site, Tid};
+use event::{AccessKind, Addr, Event, Op, Site, SyncId, Tid};
 use oracle::{Oracle, r#gen};
 
 /// One side of a race as far as both can name it.
@@ -179,4 +179,89 @@ fn all_small_traces() {
     let (events, shares) = if cases(0, 1) == 0 { (4, 16) } else { (5, 1) };
     let count = r#gen::exhaustive::enumerate_part(&alphabet, events, 0, shares, &mut check);
     assert!(count > 2_000, "{count} traces");
+}
+
+/// Nodes of one allocation site that all become FINE, so later ones begin so: the verdicts are the same, at their memory that is used again, too.
+#[test]
+fn nodes_that_begin_fine() {
+    let (first, second) = (Tid(1), Tid(2));
+    let lock = SyncId(9);
+    let mut events = Vec::new();
+    let mut say = |thread, op, site| {
+        let site = Site(site);
+        events.push(Event { thread, op, site });
+    };
+    say(first, Op::Fork(second), 1);
+    let mut seed = 1u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    for round in 0..300u64 {
+        // At one of eight places, some of which overlap.
+        let base = 4096 + round % 8 * 96;
+        let addr = Addr(base);
+        say(first, Op::Acquire(lock), 2);
+        let (elem, len) = (8, 16);
+        say(first, Op::Alloc { addr, elem, len }, 3);
+        // A race from time to time.
+        let guarded = random(10) != 0;
+        for thread in [first, second] {
+            if thread == second {
+                say(first, Op::Release(lock), 4);
+                say(second, Op::Acquire(lock), 4);
+                if !guarded {
+                    say(second, Op::Release(lock), 4);
+                    say(first, Op::Acquire(lock), 4);
+                }
+            }
+            for _ in 0..6 {
+                let addr = Addr(base + 8 * random(16));
+                let kind = [AccessKind::Read, AccessKind::Write][random(2) as usize];
+                let size = 8;
+                say(thread, Op::Access { kind, addr, size }, 5);
+            }
+        }
+        if guarded {
+            say(second, Op::Release(lock), 4);
+            say(first, Op::Acquire(lock), 4);
+        } else {
+            let write = |addr| Op::Access {
+                kind: AccessKind::Write,
+                addr,
+                size: 4,
+            };
+            say(first, write(Addr(base + 8)), 6);
+            say(second, write(Addr(base + 8)), 7);
+            say(second, Op::VolatileWrite(SyncId(8)), 8);
+            say(first, Op::VolatileRead(SyncId(8)), 8);
+        }
+        say(first, Op::Free { addr }, 9);
+        say(first, Op::Release(lock), 9);
+    }
+    check(&events);
+    let thrifty = Options {
+        thrifty: true,
+        ..Options::default()
+    };
+    let truth = truth(&events);
+    assert!(!truth.is_empty());
+    for run in [run::<Strided, Mode>, run::<BitSet, Labels>] {
+        assert_eq!(wrong(&run(thrifty, &events), &truth), None);
+    }
+    let arrays = |options| {
+        let mut replay = Replay::new(Slim::<Strided, Mode>::new(options));
+        events
+            .iter()
+            .for_each(|event| replay.step(event, &mut |_| {}));
+        replay.finish(&mut |_| {});
+        let mut commits = 0;
+        replay.counters(&mut |name, count| {
+            commits += if name == "[SS COMMIT]" { count } else { 0 };
+        });
+        (Summary::of(replay.detector()).total, commits)
+    };
+    let ((all, before), (same, after)) = (arrays(Options::default()), arrays(thrifty));
+    assert_eq!((all.blocks, all.elements), (same.blocks, same.elements));
+    assert!(after < before / 2, "{after} commits of {before}");
 }

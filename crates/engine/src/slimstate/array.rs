@@ -194,7 +194,7 @@ struct Change<'a, 'g> {
 }
 
 /// Locations of `n` single elements, of which small ones share that of their word.
-const fn locations_of_singles(n: u64, shift: u8) -> u64 {
+pub(super) const fn locations_of_singles(n: u64, shift: u8) -> u64 {
     let words = (n << shift).div_ceil(8);
     if n < words { n } else { words }
 }

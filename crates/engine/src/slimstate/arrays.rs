@@ -5,8 +5,9 @@
 //! memory is given to other blocks. An array that has become FINE leaves the directory as soon as
 //! no thread has a footprint of it: from then on it is plain memory.
 
-use super::array::{ATOMICS, Array, ArrayId, Body, SINGLES, STALE};
+use super::array::{ATOMICS, Array, ArrayId, Body, SINGLES, STALE, locations_of_singles};
 use super::directory::{Directory, Found, GRANULE};
+use super::fates::Fates;
 use super::ground::Ground;
 use super::partition::Partition;
 use super::stats::Retired;
@@ -51,6 +52,7 @@ pub(super) struct Arrays<P> {
     shards: [Lock<Shard>; SHARDS],
     /// Is what became of arrays remembered when they are no more?
     history: bool,
+    pub(super) fates: Fates,
     /// Number and elements of the blocks that are too small. Their sites are not kept: that would cost
     /// more than the blocks.
     small: (AtomicU64, AtomicU64),
@@ -81,6 +83,7 @@ impl<P: Partition> Arrays<P> {
             detached: (AtomicU32::new(0), Lock::default()),
             shards: core::array::from_fn(|_| Lock::default()),
             history,
+            fates: Fates::new(),
             small: (AtomicU64::new(0), AtomicU64::new(0)),
         }
     }
@@ -162,11 +165,38 @@ impl<P: Partition> Arrays<P> {
         }
         let flags = array.flags();
         if flags & SINGLES != 0 && flags & (ATOMICS | STALE) == 0 && array.body.read().is_fine() {
+            self.became_fine(array);
             let taken = self.directory.withdraw(&array.bytes(), id);
             self.lose(id, taken, depot);
         } else if flags & STALE != 0 {
             self.lose(id, 0, depot);
         }
+    }
+
+    fn became_fine(&self, array: &Array<P>) {
+        let body = array.body.read();
+        self.fates.became_fine(body.site, body.shift);
+    }
+
+    /// An array that is FINE from the beginning, which makes it plain memory, is remembered.
+    pub(super) fn born_fine(&self, bytes: &Range<u64>, shift: u8, site: Site) {
+        if !self.history {
+            return;
+        }
+        let len = bytes.end - bytes.start;
+        let block = BlockShadow {
+            addr: Addr(bytes.start),
+            site,
+            blocks: 1,
+            elements: len >> shift,
+            locations: locations_of_singles(len >> shift, shift),
+            partition: "FINE".into(),
+            freed: false,
+        };
+        let sizes = (block.elements, block.locations);
+        let shard = &self.shards[(bytes.start / GRANULE) as usize % SHARDS];
+        let mut shard = shard.lock();
+        shard.retired.add((site, "FINE"), sizes, || block);
     }
 
     /// The directory names the array `granules` times less.
@@ -215,6 +245,11 @@ impl<P: Partition> Arrays<P> {
     pub(super) fn freed(&self, id: ArrayId, site: Site, ground: &mut Ground<'_>) {
         let mut body = self.get(id).body.write();
         body.freed = true;
+        if body.is_fine() {
+            self.fates.became_fine(body.site, body.shift);
+        } else {
+            self.fates.stayed(body.site);
+        }
         self.retire(id, &body);
         body.coarsen(site, ground);
     }

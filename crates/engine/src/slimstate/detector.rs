@@ -677,7 +677,14 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             let small = &mut thread.tally.small;
             *small = (small.0 + 1, small.1 + len);
         }
-        let shift = is_array.then_some(unit.trailing_zeros() as u8);
+        let mut shift = is_array.then_some(unit.trailing_zeros() as u8);
+        if is_array
+            && self.thrifty
+            && let Some(fine) = self.arrays.fates.foretold(site)
+        {
+            self.arrays.born_fine(&bytes, fine, site);
+            shift = None;
+        }
         self.begin(thread, bytes, shift, site, races);
     }
 

@@ -25,6 +25,7 @@
 //! | `trail` | a footprint with the sites that made it; `sitelists` gives such sites a number |
 //! | `array` | one array's shadow: commit and refinement; `pieces` are lists that grow |
 //! | `arrays`, `directory` | from addresses to arrays; life of blocks |
+//! | `fates` | what the arrays of a site mostly become |
 //! | `buffer` | commit buffers |
 //! | `versions` | when memory last changed hands |
 //! | `streams`, `loops` | what loops will do next, foreseen |
@@ -57,6 +58,7 @@ mod buffer;
 mod chunk;
 mod detector;
 mod directory;
+mod fates;
 mod footprint;
 mod ground;
 mod labels;
