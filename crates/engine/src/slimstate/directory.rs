@@ -17,7 +17,7 @@
 //! again after it has looked into the table.
 
 use super::array::ArrayId;
-use super::runs::{List, Runs};
+use super::runs::{self, List, Runs};
 use crate::boxed::boxed_with;
 use crate::grow::Grow;
 use crate::lock::{
@@ -190,7 +190,7 @@ impl Directory {
             }
             let granule = (addr.0 % PAGE / GRANULE) as usize;
             let run = if entry & FEW != 0 {
-                self.few.get(entry & !FEW).find(granule as u8)
+                self.few_runs(entry & !FEW).find(granule as u8)
             } else {
                 let last = (last.clamp(addr.0, addr.0 | (PAGE - 1)) % PAGE / GRANULE) as usize;
                 let granules = &self.granules(entry)[granule..=last];
@@ -278,7 +278,7 @@ impl Directory {
             return;
         }
         let before = if entry & FEW != 0 {
-            self.few.get(entry & !FEW).read()
+            self.few_runs(entry & !FEW).read()
         } else {
             List::uniform(entry)
         };
@@ -290,7 +290,7 @@ impl Directory {
         let uniform = list.as_uniform();
         if uniform.is_none() && list.fits() {
             if entry & FEW != 0 {
-                return self.few.get(entry & !FEW).write(&list);
+                return self.few_runs(entry & !FEW).write(&list);
             }
             return leaf.store(self.few(&list), Release);
         }
@@ -342,10 +342,15 @@ impl Directory {
         }
     }
 
+    #[inline]
+    fn few_runs(&self, number: u32) -> &Runs {
+        self.few.get_in(number, runs::blank)
+    }
+
     /// The entry of a page with these few runs.
     fn few(&self, list: &List) -> u32 {
         let number = self.unused_few.lock().take();
-        self.few.get(number).write(list);
+        self.few_runs(number).write(list);
         FEW | number
     }
 

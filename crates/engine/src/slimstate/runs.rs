@@ -7,6 +7,7 @@ use super::directory::GRANULES;
 use crate::lock::{
     AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release, fence,
 };
+use alloc::vec::Vec;
 use core::ops::Range;
 
 /// Runs that a page has at most: all their beginnings but the first are one number of eight bytes.
@@ -127,6 +128,7 @@ impl List {
 
 /// A page of a few runs.
 #[derive(Default)]
+#[cfg_attr(not(loom), derive(bytemuck::Zeroable))]
 pub(super) struct Runs {
     /// Odd while the rest changes.
     count: AtomicU32,
@@ -136,6 +138,17 @@ pub(super) struct Runs {
 }
 
 const _: () = assert!(GRANULES - 1 <= u8::MAX as usize && RUNS - 1 <= size_of::<u64>());
+
+/// So many pages. What is not used takes no memory.
+#[cfg(not(loom))]
+pub(super) fn blank(count: usize) -> Vec<Runs> {
+    bytemuck::zeroed_vec(count)
+}
+
+#[cfg(loom)]
+pub(super) fn blank(count: usize) -> Vec<Runs> {
+    crate::grow::defaults(count)
+}
 
 impl Runs {
     /// The owner of a granule, and all those around it that have the same one; none if the page changes meanwhile.

@@ -10,7 +10,6 @@
 //! The program's checks read these numbers too, and the count of disturbances that [`streams`](super::streams) are held against: one table has all that they
 //! need.
 
-use crate::boxed::boxed_with;
 use crate::lock::{AtomicU32, Ordering::AcqRel, Ordering::Acquire};
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -38,6 +37,20 @@ pub(super) struct Version {
     pub(super) page: u32,
 }
 
+/// What is not used takes no memory.
+#[cfg(not(loom))]
+fn zeroes<const N: usize>() -> Box<[AtomicU32; N]> {
+    match bytemuck::zeroed_slice_box(N).try_into() {
+        Ok(table) => table,
+        Err(_) => unreachable!("so many were made"),
+    }
+}
+
+#[cfg(loom)]
+fn zeroes<const N: usize>() -> Box<[AtomicU32; N]> {
+    crate::boxed::boxed_with(|| AtomicU32::new(0))
+}
+
 impl Versions {
     /// From the table's beginning, with the disturbances, to the first page's number, in bytes.
     pub const PAGES: usize = FIRST * size_of::<AtomicU32>();
@@ -46,8 +59,8 @@ impl Versions {
 
     pub(super) fn new() -> Self {
         Versions {
-            table: boxed_with(|| AtomicU32::new(1)),
-            all: AtomicU32::new(1),
+            table: zeroes(),
+            all: AtomicU32::new(0),
         }
     }
 

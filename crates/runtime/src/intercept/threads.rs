@@ -83,7 +83,9 @@ fn end() {
         }
         signal_stack::end(thread);
         runtime.analysis.end(&mut thread.state);
-        crate::stats::add(&thread.state);
+        if runtime.options.stats {
+            crate::stats::add(&thread.state);
+        }
         own.set_thread(core::ptr::null_mut());
         own.ended.store(1, Ordering::Relaxed);
         let thread: *mut Thread = thread;
