@@ -137,8 +137,9 @@ fn go<F: Footprint, P: Partition>(
     access: Access,
 ) -> Done {
     detector.access_at(state, key, access, &mut found);
+    let in_array = state.is_in_array(access.addr, detector.versions());
     show_streams(own, state);
-    if !state.is_in_array(access.addr, detector.versions()) {
+    if !in_array {
         return Done::ByWord;
     }
     own.forget(access.addr.0 as usize);

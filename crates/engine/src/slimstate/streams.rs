@@ -326,6 +326,7 @@ impl Streams {
     }
 
     /// The slot that the place has, or will have, if there is a table.
+    #[inline(always)]
     pub(super) fn slot(&mut self, key: PlaceKey) -> Option<usize> {
         (!self.slots.is_empty()).then(|| self.slot_of(key))
     }
@@ -340,6 +341,13 @@ impl Streams {
         if second.is(key) {
             return set + 1;
         }
+        self.another(set)
+    }
+
+    /// Which slot of a set another place gets.
+    #[inline(never)]
+    fn another(&mut self, set: usize) -> usize {
+        let [first, second] = [&self.slots[set], &self.slots[set + 1]];
         // Rather one that has no stream in this region, or one that leads nowhere.
         let late = |slot: usize| self.used >> slot & 1 != 0;
         if !late(set) || !late(set + 1) {
