@@ -370,6 +370,23 @@ impl Generator<'_> {
         body.stmts.splice(at..at, walk);
     }
 
+    /// Accesses that an index in an array leads to, which the loop over `x` goes through.
+    fn indirect(&mut self, body: &mut Body, x: &str) {
+        let indices = self.random.pick(&ARRAYS).into();
+        let place = Place::Element(indices, self.index_by(x));
+        let mut accesses = vec![stmt(StmtKind::Read("t".into(), place))];
+        for _ in 0..1 + self.random.below(2) {
+            let c = self.small();
+            let place = Place::Element(self.random.pick(&ARRAYS).into(), plus("t", c.min(1)));
+            accesses.push(stmt(match self.random.below(2) {
+                0 => StmtKind::Read("u".into(), place),
+                _ => StmtKind::Write(place, Expr::Int(c)),
+            }));
+        }
+        let at = self.random.below(body.stmts.len() + 1);
+        body.stmts.splice(at..at, accesses);
+    }
+
     fn index_by(&mut self, x: &str) -> Expr {
         match self.random.below(4) {
             0 => Expr::Int(self.small()),
@@ -405,6 +422,9 @@ impl Generator<'_> {
         let mut body = self.block(depth, callable, true);
         if self.random.chance(15) {
             self.rebased(out, &mut body, x);
+        }
+        if self.random.chance(25) {
+            self.indirect(&mut body, x);
         }
         body.stmts
             .push(stmt(StmtKind::Assign(x.into(), plus(x, step))));

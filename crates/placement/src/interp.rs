@@ -5,8 +5,8 @@
 //! nothing, and only its place among its own thread's steps counts.
 
 use crate::ir::{
-    AccessId, BlockId, Call, Callee, Check, Extent, FuncId, Instr, Kind, OpaqueOp, Path, Program,
-    Sync, Terminator, Var,
+    AccessId, BlockId, Call, Callee, Check, Extent, FuncId, Gather, Instr, Kind, ListId, OpaqueOp,
+    Path, Program, Sync, Terminator, Var,
 };
 use crate::lin::Lin;
 use std::collections::BTreeMap;
@@ -85,6 +85,8 @@ struct Frame {
     block: BlockId,
     index: usize,
     vars: Vec<i64>,
+    /// The checks that are put off, each of one location.
+    lists: BTreeMap<ListId, Vec<Op>>,
     /// Where the caller wants the result.
     dst: Option<Var>,
     /// The caller's handler, if it was an `Invoke`: (normal, unwind).
@@ -106,6 +108,8 @@ struct Thread {
 
 const BASE: i64 = 0x1000;
 const WORD: i64 = 8;
+/// A list with so many entries is full.
+const FULL: usize = 3;
 const MAX_FRAMES: usize = 200;
 const MAX_WORDS: usize = 1 << 20;
 /// Invisible steps in a row before a thread is stopped: it computes for ever.
@@ -226,6 +230,7 @@ impl<'p> Machine<'p> {
             block: BlockId(0),
             index: 0,
             vars,
+            lists: BTreeMap::new(),
             dst,
             handler,
         }
@@ -461,10 +466,36 @@ impl<'p> Machine<'p> {
                     self.checks(t, checks)?;
                 }
             }
+            Instr::Gather(gather) => self.gather(t, gather)?,
+            Instr::Gathered(list) => self.gathered(t, *list),
             Instr::Access { .. } | Instr::Sync(_) => return Err(Fault::Unknown),
         }
         self.advance(t);
         Ok(())
+    }
+
+    fn gather(&mut self, t: usize, gather: &Gather) -> Result<(), Fault> {
+        let (list, kind) = (gather.list, gather.check.kind);
+        let mut entries = Vec::new();
+        for path in &gather.check.paths {
+            let size = path.size;
+            let locations = self.locations(t, path)?.into_iter();
+            entries.extend(locations.map(|addr| Op::Check { kind, addr, size }));
+        }
+        let frame = self.threads[t].frames.last_mut().ok_or(Fault::Unknown)?;
+        let all = frame.lists.entry(list).or_default();
+        all.extend(entries);
+        if all.len() >= FULL {
+            self.gathered(t, list);
+        }
+        Ok(())
+    }
+
+    fn gathered(&mut self, t: usize, list: ListId) {
+        let frame = self.threads[t].frames.last_mut();
+        for check in frame.and_then(|f| f.lists.remove(&list)).into_iter().flatten() {
+            self.emit(t, check);
+        }
     }
 
     fn checks(&mut self, t: usize, checks: &[Check]) -> Result<(), Fault> {

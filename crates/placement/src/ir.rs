@@ -42,6 +42,10 @@ id! {
     FuncId
 }
 id! {
+    /// A list of addresses that a loop makes as it goes, to be checked together (see [`Gather`]).
+    ListId
+}
+id! {
     /// An access of a function, the unit that reports name: checks carry the accesses they stand for.
     AccessId
 }
@@ -142,6 +146,16 @@ pub struct Check {
     pub paths: Vec<Path>,
     /// The accesses that this check stands for, sorted.
     pub sources: Vec<AccessId>,
+}
+
+/// A check that is put off: the address of its one location goes on a list, which is checked when it is full and
+/// where its loop is left ([`Instr::Gathered`]). All entries of a list are from one such place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gather {
+    /// The list.
+    pub list: ListId,
+    /// The check, of one path with one location.
+    pub check: Check,
 }
 
 /// What calling something may do, as far as checks are concerned: the kill sets of the paper.
@@ -342,6 +356,10 @@ pub enum Instr {
     Check(Vec<Check>),
     /// Race checks in a loop that may never end: made every now and then, always allowed.
     Commit(Vec<Check>),
+    /// A race check that is put off.
+    Gather(Gather),
+    /// The race checks that a list has come to stand for; it is empty afterwards.
+    Gathered(ListId),
 }
 
 impl Instr {
@@ -354,7 +372,7 @@ impl Instr {
             Instr::Access { dst, .. } => *dst,
             Instr::Sync(s) => s.defines(),
             Instr::Call(c) => c.dst,
-            Instr::Check(_) | Instr::Commit(_) => None,
+            Instr::Check(_) | Instr::Commit(_) | Instr::Gather(_) | Instr::Gathered(_) => None,
         }
     }
 }

@@ -15,6 +15,7 @@
 //! 2. `history`: past accesses, forwards. `sweep` conjectures what loops have swept over; the fixed point decides.
 //! 3. `anticipate`: accesses to come, backwards.
 //! 4. `place`: past checks, forwards, and the checks themselves, where they can wait no longer. `coalesce` makes few of many.
+//! 5. `gather`, if wanted: checks of `a[b[i]]` that stayed in a loop become entries of a list.
 //!
 //! Entailment is `solve` (linear facts) and `cover` (paths); both may say "not known" at any time, at the price of a check
 //! more. No solver beyond that: a function takes microseconds to a few milliseconds.
@@ -48,6 +49,7 @@ mod coalesce;
 mod conditions;
 mod cover;
 mod effects;
+mod gather;
 pub mod generate;
 mod history;
 pub mod interp;

@@ -18,9 +18,11 @@ use crate::anticipate::Anticipated;
 use crate::cfg::Cfg;
 use crate::coalesce::{coalesce, compact};
 use crate::cover::{Fact, cover, insert};
+use crate::gather;
 use crate::history::{History, solve, start_of};
 use crate::ir::{
-    AccessId, BlockId, Check, Effects, Extent, Function, Instr, Kind, Path, Point, Shape,
+    AccessId, BlockId, Check, Effects, Extent, Function, Gather, Instr, Kind, ListId, Path, Point,
+    Shape,
 };
 use crate::proxy::{self, ProxyUse};
 use crate::values::Values;
@@ -55,6 +57,8 @@ pub struct Options {
     /// Check an access where it is if its deferred check would be several, one on each of many ways out of the same loop or of none. The
     /// paper does not.
     pub copies_stay: bool,
+    /// Put checks of what an index in memory leads to on lists, see [`crate::ir::Gather`]. The paper does not.
+    pub gathers: bool,
     /// Keep the contexts.
     pub contexts: bool,
 }
@@ -67,6 +71,7 @@ impl Default for Options {
             proxies: ProxyUse::Never,
             loops_end: false,
             copies_stay: false,
+            gathers: false,
             contexts: false,
         }
     }
@@ -148,7 +153,11 @@ pub struct Placement {
     pub checks: BTreeMap<Point, Vec<Check>>,
     /// Checks to make now and then at each point (back edges of loops that may not end).
     pub commits: BTreeMap<Point, Vec<Check>>,
-    /// Of these, the ones whose loop calls somebody: a round of it may take long.
+    /// Addresses to put on lists, before each point.
+    pub gathers: BTreeMap<Point, Vec<Gather>>,
+    /// Lists to check before each point, ahead of its other checks.
+    pub gathered: BTreeMap<Point, BTreeSet<ListId>>,
+    /// Of the commits, the ones whose loop calls somebody: a round of it may take long.
     pub slow_rounds: BTreeSet<Point>,
     /// What became of each access, by its id.
     pub fates: Vec<Fate>,
@@ -207,6 +216,9 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
         }
     }
     let mut out = placer.out;
+    if options.gathers && options.mode == Mode::BigFoot {
+        gather::gather(&a, &mut out);
+    }
     for id in &placer.stays {
         out.fates[id.index()].stayed = true;
     }
@@ -290,6 +302,14 @@ impl Placement {
                 }
             }
         }
+        for (point, gather) in self.gathers.iter().flat_map(|(p, g)| g.iter().map(move |g| (p, g))) {
+            self.counts.checks += 1;
+            for s in &gather.check.sources {
+                if let Some(fate) = self.fates.get_mut(s.index()) {
+                    fate.checked_at.insert(*point);
+                }
+            }
+        }
         self.counts.commits = self.commits.len() as u64;
     }
 
@@ -301,9 +321,13 @@ impl Placement {
             let mut new = Vec::with_capacity(old.len());
             for index in 0..=old.len() {
                 let point = Point { block: b, index };
+                let lists = self.gathered.get(&point).into_iter().flatten();
+                new.extend(lists.map(|list| Instr::Gathered(*list)));
                 if let Some(c) = self.checks.get(&point) {
                     new.push(Instr::Check(c.clone()));
                 }
+                let gathers = self.gathers.get(&point).into_iter().flatten();
+                new.extend(gathers.map(|gather| Instr::Gather(gather.clone())));
                 if let Some(c) = self.commits.get(&point) {
                     new.push(Instr::Commit(c.clone()));
                 }

@@ -121,3 +121,13 @@ fn endless() {
 fn calls() {
     golden("calls", "bigfoot", Options::default());
 }
+
+/// Indices in memory.
+#[test]
+fn gathers() {
+    let options = Options {
+        gathers: true,
+        ..Options::default()
+    };
+    golden("gathers", "lists", options);
+}

@@ -91,6 +91,8 @@ struct Tally {
     ranges: usize,
     /// Checks of what stays where it is, made if a loop had a round.
     visited: usize,
+    /// Checks that are put on lists.
+    gathers: usize,
     commits: u64,
     at_merge: u64,
     proxies: usize,
@@ -203,7 +205,7 @@ fn listing(m: &Machine<'_>) -> String {
     lines.join("\n")
 }
 
-fn options() -> [(&'static str, Options); 7] {
+fn options() -> [(&'static str, Options); 8] {
     let plain = Options::default();
     let redcard = Options {
         mode: Mode::RedCard,
@@ -220,6 +222,14 @@ fn options() -> [(&'static str, Options); 7] {
             "bigfoot with copies that stay",
             Options {
                 copies_stay: true,
+                ..plain
+            },
+        ),
+        (
+            "bigfoot with lists",
+            Options {
+                copies_stay: true,
+                gathers: true,
                 ..plain
             },
         ),
@@ -344,6 +354,7 @@ fn count(placed: &Placed, tally: &mut Tally) {
         tally.at_merge += p.counts.at_merge;
         tally.anticipated += p.fates.iter().filter(|f| f.anticipated).count();
         tally.already_checked += p.fates.iter().filter(|f| f.already_checked).count();
+        tally.gathers += p.gathers.values().flatten().count();
         for path in p.checks.values().flatten().flat_map(|c| &c.paths) {
             match path.extent {
                 Extent::One => {}
@@ -375,4 +386,5 @@ fn checks_are_precise() {
     assert!(share(tally.at_merge as usize) && share(tally.proxies));
     assert!(share(tally.commits as usize), "loops without a known end");
     assert!(share(tally.visited), "loops left after some round, or none");
+    assert!(share(tally.gathers), "indices in memory");
 }

@@ -66,6 +66,7 @@ impl<'a> Writer<'a> {
     fn function(&mut self, placement: &Placement, contexts: bool) {
         let mut points: BTreeSet<Point> = placement.checks.keys().copied().collect();
         points.extend(placement.commits.keys());
+        points.extend(placement.gathers.keys().chain(placement.gathered.keys()));
         if contexts {
             points.extend(placement.contexts.keys());
         }
@@ -89,11 +90,18 @@ impl<'a> Writer<'a> {
             if let Some(c) = here.first() {
                 lines.push(self.context(c, &origin));
             }
+            for list in placement.gathered.get(&point).into_iter().flatten() {
+                lines.push(format!("gathered({});", list.0));
+            }
             if let Some(checks) = placement.checks.get(&point) {
                 lines.push(self.check("check", checks, &origin));
             }
             if let Some(checks) = placement.commits.get(&point) {
                 lines.push(self.check("commit", checks, &origin));
+            }
+            for gather in placement.gathers.get(&point).into_iter().flatten() {
+                let line = self.check("gather", std::slice::from_ref(&gather.check), &origin);
+                lines.push(line.replace("gather(", &format!("gather({}, ", gather.list.0)));
             }
             for c in here.iter().skip(1) {
                 lines.push(self.context(c, &origin));

@@ -158,6 +158,10 @@ pub enum StmtKind {
     Check(Vec<CheckExpr>),
     /// `commit(…);`: a check made now and then.
     Commit(Vec<CheckExpr>),
+    /// `gather(0, read a[e]);`: a check that is put off, on a list with that number.
+    Gather(u32, CheckExpr),
+    /// `gathered(0);`: the checks of a list.
+    Gathered(u32),
 }
 
 /// A path of a `check`.

@@ -7,7 +7,7 @@ use super::Error;
 use super::ast::*;
 use super::names::{Names, guarded, names_assigned};
 use crate::ir::{
-    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Instr, Kind, ONCE, OpaqueOp,
+    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Gather, Instr, Kind, ListId, ONCE, OpaqueOp,
     Path, Phi, Program, Shape, Sync, Terminator, Var,
 };
 use crate::lin::Lin;
@@ -307,6 +307,13 @@ impl Lowering<'_> {
                 let checks = self.checks(cs)?;
                 self.push(Instr::Commit(checks));
             }
+            StmtKind::Gather(list, c) => {
+                for check in self.checks(std::slice::from_ref(c))? {
+                    let list = ListId(*list);
+                    self.push(Instr::Gather(Gather { list, check }));
+                }
+            }
+            StmtKind::Gathered(list) => self.push(Instr::Gathered(ListId(*list))),
         }
         Ok(())
     }

@@ -13,6 +13,7 @@
 //!          | "join" "(" name ")" ";" | "if" "(" cmp ")" block ["else" block] | "while" "(" cmp ")" block
 //!          | "loop" block | "break;" | "return" expr ";" | "throw;" | "try" block "catch" block
 //!          | ("check" | "commit") "(" check {"," check} ")" ";"
+//!          | "gather" "(" int "," check ")" ";" | "gathered" "(" int ")" ";"
 //! check    = ("read" | "write") (name "." name {"/" name} | name "[" expr [".." expr [":" int]] "]")
 //! ```
 //!

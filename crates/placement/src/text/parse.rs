@@ -8,7 +8,7 @@ use crate::ir::Kind;
 /// Deeper nesting than this is refused.
 const MAX_DEPTH: u32 = 200;
 
-const KEYWORDS: [&str; 25] = [
+const KEYWORDS: [&str; 27] = [
     "class",
     "method",
     "shared",
@@ -32,6 +32,8 @@ const KEYWORDS: [&str; 25] = [
     "catch",
     "check",
     "commit",
+    "gather",
+    "gathered",
     "null",
     "read",
 ];
@@ -241,8 +243,26 @@ impl Parser {
                 self.at += 1;
                 StmtKind::Return(self.expr()?)
             }
+            "gather" => {
+                self.at += 1;
+                self.expect("(")?;
+                let list = self.list()?;
+                self.expect(",")?;
+                match <[CheckExpr; 1]>::try_from(self.checks()?) {
+                    Ok([check]) => StmtKind::Gather(list, check),
+                    Err(_) => return Err(self.unexpected("one check for the list, and")),
+                }
+            }
+            "gathered" => {
+                self.at += 1;
+                self.expect("(")?;
+                let list = self.list()?;
+                self.expect(")")?;
+                StmtKind::Gathered(list)
+            }
             "check" | "commit" => {
                 self.at += 1;
+                self.expect("(")?;
                 let checks = self.checks()?;
                 if word == "check" {
                     StmtKind::Check(checks)
@@ -362,7 +382,6 @@ impl Parser {
     }
 
     fn checks(&mut self) -> Result<Vec<CheckExpr>, Error> {
-        self.expect("(")?;
         let mut out = Vec::new();
         loop {
             let kind = match self.token() {
@@ -412,6 +431,17 @@ impl Parser {
             }
             self.expect(",")?;
         }
+    }
+
+    /// The number of a list.
+    fn list(&mut self) -> Result<u32, Error> {
+        let number = match *self.token() {
+            Token::Int(i) => u32::try_from(i).ok(),
+            _ => None,
+        };
+        let number = number.ok_or_else(|| self.unexpected("the number of a list"))?;
+        self.at += 1;
+        Ok(number)
     }
 
     fn condition(&mut self) -> Result<BoolExpr, Error> {
