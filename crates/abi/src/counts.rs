@@ -5,7 +5,7 @@
 pub const SYMBOL: &str = "__footrace_counts";
 
 /// How many there are.
-pub const COUNTERS: usize = 10;
+pub const COUNTERS: usize = 12;
 
 /// What is counted, by its place in the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +22,8 @@ pub enum Counter {
     WriteStrided,
     ReadMasked,
     WriteMasked,
+    ReadGathered,
+    WriteGathered,
 }
 
 impl Counter {
@@ -37,6 +39,8 @@ impl Counter {
         Counter::WriteStrided,
         Counter::ReadMasked,
         Counter::WriteMasked,
+        Counter::ReadGathered,
+        Counter::WriteGathered,
     ];
 
     /// For reports. An access is one that another thread could see; a check is one call, however much it covers.
@@ -52,6 +56,8 @@ impl Counter {
             Counter::WriteStrided => "checks: of writes with gaps",
             Counter::ReadMasked => "checks: of masked reads",
             Counter::WriteMasked => "checks: of masked writes",
+            Counter::ReadGathered => "checks: of a list of reads",
+            Counter::WriteGathered => "checks: of a list of writes",
         }
     }
 
@@ -66,6 +72,7 @@ impl Counter {
             | "_unaligned8" | "_unaligned16" => [Counter::ReadChecks, Counter::WriteChecks],
             "_range" => [Counter::ReadRanges, Counter::WriteRanges],
             "_strided" => [Counter::ReadStrided, Counter::WriteStrided],
+            "_gathered" => [Counter::ReadGathered, Counter::WriteGathered],
             "_masked" => [Counter::ReadMasked, Counter::WriteMasked],
             _ => return None,
         };

@@ -102,6 +102,9 @@ pub const SIZES: [u32; 7] = [1, 2, 4, 8, 16, 24, 32];
 /// Sizes that have one for accesses that may straddle words.
 pub const UNALIGNED: [u32; 4] = [2, 4, 8, 16];
 
+/// What the names of checks end with that read a list in the program's memory.
+pub const GATHERED: &str = "_gathered";
+
 /// A type in a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Type {
@@ -233,6 +236,9 @@ pub const FUNCTIONS: &[Function] = &[
     // Masked vectors: lane `i` of `lane` bytes is accessed if bit `i` is set.
     cold("__footrace_read_masked", &[Ptr, I32, I64]),
     cold("__footrace_write_masked", &[Ptr, I32, I64]),
+    // A list of `count` addresses (also 0), each of an access to `size` bytes. The list is the caller's.
+    cold("__footrace_read_gathered", &[Ptr, I64, I32]),
+    cold("__footrace_write_gathered", &[Ptr, I64, I32]),
     // Atomic operations and fences.
     hot("__footrace_atomic_begin", &[Ptr, I32, I32, I32]),
     hot("__footrace_atomic_end", &[Ptr, I32, I32, I32]),

@@ -33,6 +33,9 @@ pub(crate) struct Place {
     /// Believe that every loop ends, as the paper does.
     #[arg(long)]
     loops_end: bool,
+    /// Put checks of what an index in memory leads to on lists, as programs are linked.
+    #[arg(long)]
+    lists: bool,
     /// Count accesses and checks, by rule.
     #[arg(long)]
     stats: bool,
@@ -74,6 +77,7 @@ impl Place {
             },
             loops_end: self.loops_end,
             copies_stay: false,
+            gathers: self.lists,
             contexts: self.contexts,
         };
         let placed = place_program(&lowered.program, options);

@@ -210,10 +210,14 @@ fn checked(table: &Table, access: &Access, id: CheckId, check: &Check) -> String
         Extent::One => "check",
         Extent::Range => "range check",
         Extent::Strided => "strided check",
+        Extent::Gathered => "check of a list",
     };
     let what = format!("{} {what}", verb(check.kind));
     match (check.place == access.place, others.is_empty()) {
         (true, true) if check.extent == Extent::One => "kept here".to_owned(),
+        (true, true) if check.extent == Extent::Gathered => {
+            "put on a list, which is checked when it is full and where the loop is left".to_owned()
+        }
         (true, true) => format!("moved out of its loop, into a {what}"),
         (true, false) => format!("merged into one {what} with {}", others.join(", ")),
         (false, true) => format!("moved to the {what} of {}", place(table, check.place)),
@@ -250,6 +254,8 @@ mod tests {
         table.access("f", here, Kind::Write, Fate::checked([merged]));
         table.access("f", there, Kind::Write, Fate::checked([merged]));
         table.access("f", there, Kind::Read, Fate::dropped("private stack slot"));
+        let listed = table.check(here, Kind::Read, Extent::Gathered);
+        table.access("g", here, Kind::Read, Fate::checked([listed]));
         let mut text = String::new();
         for access in table.accesses() {
             describe(&mut text, &table, access);
@@ -259,7 +265,8 @@ mod tests {
             "/a.c:1:2: read in f\n    kept here\n\
              /a.c:1:2: write in f\n    merged into the write range check of /a.c:3:4, with /a.c:3:4\n\
              /a.c:3:4: write in f\n    merged into one write range check with /a.c:1:2\n\
-             /a.c:3:4: read in f\n    dropped: private stack slot\n"
+             /a.c:3:4: read in f\n    dropped: private stack slot\n\
+             /a.c:1:2: read in g\n    put on a list, which is checked when it is full and where the loop is left\n"
         );
     }
 }

@@ -23,6 +23,9 @@ pub(crate) struct Checks {
 /// `memory(inaccessiblemem: readwrite)`: a check touches the runtime's memory, none of the program's.
 const INACCESSIBLE_MEMORY: u64 = 0b1100;
 
+/// `memory(argmem: read, inaccessiblemem: readwrite)`: the list is read.
+const INACCESSIBLE_MEMORY_AND_LIST: u64 = 0b1101;
+
 /// What a location of the shadow stands for.
 const WORD: u64 = 8;
 
@@ -61,7 +64,11 @@ impl Checks {
         let mut attributes = vec![("nounwind", 0)];
         if is_plain(name) {
             attributes.extend([("willreturn", 0), ("nofree", 0), ("nocallback", 0)]);
-            attributes.push(("memory", INACCESSIBLE_MEMORY));
+            let touched = match name.ends_with(abi::GATHERED) {
+                true => INACCESSIBLE_MEMORY_AND_LIST,
+                false => INACCESSIBLE_MEMORY,
+            };
+            attributes.push(("memory", touched));
         }
         // A definition from the hot checks knows better what it does.
         if function.is_declaration() {
@@ -256,6 +263,16 @@ impl Checks {
         let (size, stride) = (self.i32(size), self.i64(stride));
         self.call(name, &[pointer, size, count, stride]);
         stats.add(reason);
+    }
+
+    /// A check of the `count` addresses of a list, each of `size` bytes.
+    pub(crate) fn gathered(&mut self, kind: Kind, list: Value, count: Value, size: u64) {
+        let name = match kind {
+            Kind::Read => "__footrace_read_gathered",
+            Kind::Write => "__footrace_write_gathered",
+        };
+        let size = self.i32(size);
+        self.call(name, &[list, count, size]);
     }
 
     /// Where checks go next.

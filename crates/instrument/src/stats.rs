@@ -76,6 +76,8 @@ pub(crate) enum Count {
     ReadStrided,
     /// The same of writes.
     WriteStrided,
+    /// A check of which a loop makes a list.
+    Gathers,
     /// Loops that may not end and check now and then.
     Commits,
     /// Call sites that update the calling context.
@@ -114,6 +116,7 @@ const NAMES: &[(Count, &str)] = &[
     (Count::MergedChecks, "checks of several accesses"),
     (Count::Immediate, "accesses checked on the spot"),
     (Count::Indirect, "indirect calls by type"),
+    (Count::Gathers, "checks on lists"),
     (Count::Commits, "loops that commit"),
     (Count::Analysed, "functions analysed"),
     (Count::AnalysisTime, "us of analysis"),

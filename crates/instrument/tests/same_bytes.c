@@ -53,6 +53,12 @@ void __footrace_read_range(const char *p, uint64_t n) { touch(p, n, 0); }
 void __footrace_write_range(const char *p, uint64_t n) { touch(p, n, 1); }
 void __footrace_read_strided(const char *p, uint32_t e, uint64_t c, uint64_t s) { strided(p, e, c, s, 0); }
 void __footrace_write_strided(const char *p, uint32_t e, uint64_t c, uint64_t s) { strided(p, e, c, s, 1); }
+static void gathered(char *const *list, uint64_t count, uint32_t size, int write) {
+  for (uint64_t i = 0; i < count; i++)
+    touch(list[i], size, write);
+}
+void __footrace_read_gathered(char *const *l, uint64_t c, uint32_t s) { gathered(l, c, s, 0); }
+void __footrace_write_gathered(char *const *l, uint64_t c, uint32_t s) { gathered(l, c, s, 1); }
 void __footrace_init(const char *note) { (void)note; }
 
 static void tell(const char *what, unsigned char *bytes) {

@@ -178,7 +178,7 @@ impl Generator {
         let (i, p) = (self.fresh("i"), self.fresh("p"));
         let mut inner = counters.to_vec();
         inner.push(i.clone());
-        match self.random.below(9) {
+        match self.random.below(11) {
             0..=2 => {
                 let body = self.block(depth - 1, &inner, true);
                 format!(
@@ -234,6 +234,30 @@ impl Generator {
                 format!(
                     "v->p = a; v->q = d; v[1] = *v; v->w = v;\n\
                      for ({kind} {i} = {low}; {i} < ({kind})({high}); {i} += {step}) {{\n{first}\n{body}{second}\n{third}\n}}\n"
+                )
+            }
+            // What indices in memory lead to, which the loop may change as well; sometimes more than a list has room for.
+            8 | 9 => {
+                let body = match self.random.below(2) {
+                    0 => String::new(),
+                    _ => self.block(depth - 1, &inner, true),
+                };
+                let accesses: String = (0..1 + self.random.below(3))
+                    .map(|_| {
+                        let access = self.random.one(&[
+                            "c[a[I] & 31] += 2;\n",
+                            "t += e[(unsigned short)a[I] % 40 + n];\n",
+                            "b[d[2 * I]] = t;\n",
+                            "a[d[I] & 15] = a[d[I + 1]];\n",
+                            "if (t & 1) d[e[I] & 255]++;\n",
+                            "if (a[b[I] & 63] == 7) break;\n",
+                        ]);
+                        access.replace('I', &i)
+                    })
+                    .collect();
+                let high = self.random.one(&["n", "n + m", "m * 20", "150"]);
+                format!(
+                    "for ({signed} {i} = {low}; {i} < {high}; {i} += {step}) {{\n{accesses}{body}}}\n"
                 )
             }
             _ => {

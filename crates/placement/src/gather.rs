@@ -18,6 +18,7 @@ use crate::analysis::Analysis;
 use crate::ir::{
     AccessId, BlockId, Check, Extent, Gather, Instr, Kind, ListId, Point, Shape, Terminator, Var,
 };
+use crate::lin::Lin;
 use crate::place::Placement;
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ pub(crate) fn gather(a: &Analysis<'_>, out: &mut Placement) {
     if !quiet.contains(&true) {
         return;
     }
-    let loaded = loaded(a);
+    let loaded = Loaded::new(a);
     let (mut lists, mut next) = (0, 0);
     for (point, checks) in &mut out.checks {
         let Some(of_loop) = (0..quiet.len()).find(|l| quiet[*l] && contains(a, *l, point.block))
@@ -90,25 +91,50 @@ fn is_quiet(a: &Analysis<'_>, l: usize) -> bool {
     }) && exits(a, l).all(|exit| a.cfg.preds[exit.index()].len() == 1)
 }
 
-/// The variables that hold what a read of one location found.
-fn loaded(a: &Analysis<'_>) -> BTreeMap<Var, AccessId> {
-    let instrs = a.cfg.order.iter().map(|b| &a.f.blocks[b.index()].instrs);
-    let loads = instrs.flatten().filter_map(|i| match i {
-        Instr::Access {
-            id,
-            kind: Kind::Read,
-            dst: Some(dst),
-            ..
-        } => Some((*dst, *id)),
-        _ => None,
-    });
-    loads.collect()
+/// Where indices come from.
+struct Loaded {
+    /// The variables that hold what a read of one location found.
+    reads: BTreeMap<Var, AccessId>,
+    /// What others were computed from.
+    computed: BTreeMap<Var, Vec<Lin>>,
+}
+
+impl Loaded {
+    fn new(a: &Analysis<'_>) -> Loaded {
+        let mut this = Loaded {
+            reads: BTreeMap::new(),
+            computed: BTreeMap::new(),
+        };
+        for i in a.cfg.order.iter().flat_map(|b| &a.f.blocks[b.index()].instrs) {
+            match i {
+                Instr::Access {
+                    id,
+                    kind: Kind::Read,
+                    dst: Some(dst),
+                    ..
+                } => {
+                    this.reads.insert(*dst, *id);
+                }
+                Instr::Opaque { dst, args, .. } if !args.is_empty() => {
+                    let args = args.iter().filter_map(|e| a.values.resolve(e));
+                    this.computed.insert(*dst, args.collect());
+                }
+                _ => {}
+            }
+        }
+        this
+    }
+
+    /// The variables that `x` was computed from, if not as a sum.
+    fn from(&self, x: Var) -> impl Iterator<Item = Var> {
+        self.computed.get(&x).into_iter().flatten().flat_map(Lin::vars)
+    }
 }
 
 /// Is it a check of one location, with an index that was read from where the innermost loop goes along?
 fn is_indirect(
     a: &Analysis<'_>,
-    loaded: &BTreeMap<Var, AccessId>,
+    loaded: &Loaded,
     point: Point,
     check: &Check,
 ) -> bool {
@@ -123,10 +149,11 @@ fn is_indirect(
         a.fact(*id)
             .is_some_and(|fact| fact.lo().coefficient(rounds) != 0)
     };
-    let is_index = |x: Var| {
+    let is_read = |x: Var| {
         a.cfg.def_block(x).is_some_and(|b| contains(a, inner, b))
-            && loaded.get(&x).is_some_and(moves)
+            && loaded.reads.get(&x).is_some_and(moves)
     };
+    let is_index = |x: Var| is_read(x) || loaded.from(x).any(is_read);
     path.extent == Extent::One
         && path.shape == Shape::Element
         && path.size <= MAX_SIZE

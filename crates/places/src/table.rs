@@ -19,6 +19,8 @@ pub enum Extent {
     Range,
     /// Elements with gaps between them.
     Strided,
+    /// What was put on a list.
+    Gathered,
 }
 
 /// A text of the table.

@@ -10,7 +10,12 @@ pub(crate) const DROPPED: u32 = 4;
 pub(crate) const STAYED: u32 = 8;
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::Read, Kind::Write];
-pub(crate) const EXTENTS: [Extent; 3] = [Extent::One, Extent::Range, Extent::Strided];
+pub(crate) const EXTENTS: [Extent; 4] = [
+    Extent::One,
+    Extent::Range,
+    Extent::Strided,
+    Extent::Gathered,
+];
 
 fn number(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {

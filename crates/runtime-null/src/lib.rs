@@ -50,6 +50,8 @@ null! {
     __footrace_write_range(Pointer, u64);
     __footrace_read_strided(Pointer, u32, u64, u64);
     __footrace_write_strided(Pointer, u32, u64, u64);
+    __footrace_read_gathered(Pointer, u64, u32);
+    __footrace_write_gathered(Pointer, u64, u32);
     __footrace_read_masked(Pointer, u32, u64);
     __footrace_write_masked(Pointer, u32, u64);
     __footrace_atomic_begin(Pointer, u32, u32, u32);

@@ -126,7 +126,7 @@ fn record_any(
 
 /// As [`quick_word`], for who does not know the kind and the size beforehand.
 #[inline(never)]
-fn quick_any(
+pub fn quick_any(
     own: &tls::Block,
     thread: &mut Thread,
     runtime: &Runtime,
@@ -178,7 +178,7 @@ fn find(own: &tls::Block, runtime: &Runtime, address: usize) -> Option<&'static 
 
 /// All other cases.
 #[inline(never)]
-fn slow_word(
+pub fn slow_word(
     own: &tls::Block,
     thread: &mut Thread,
     runtime: &Runtime,
@@ -320,7 +320,7 @@ pub fn few(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
 
 /// Does the detector have a location for each word, and nothing beside?
 #[inline(always)]
-fn is_precise(runtime: &Runtime) -> bool {
+pub fn is_precise(runtime: &Runtime) -> bool {
     matches!(runtime.analysis, Analysis::FastTrack(_))
 }
 
@@ -561,7 +561,7 @@ impl Strided {
 /// Checks an access to whole words, if it is one that was made before: in this epoch, or to rows that are accessed again and again. Otherwise nothing is
 /// done, or a part of it.
 #[inline(always)]
-fn quick_words(
+pub fn quick_words(
     thread: &mut Thread,
     runtime: &Runtime,
     kind: AccessKind,
@@ -730,6 +730,7 @@ mod tests {
             include_str!("start.rs"),
             include_str!("recording.rs"),
             include_str!("unaligned.rs"),
+            include_str!("gathered.rs"),
         ];
         let defined = |name: &str| {
             let ends = [" ", "(", ";"];

@@ -30,6 +30,7 @@ mod detectors;
 mod entry;
 mod field;
 mod frames;
+mod gathered;
 mod heap;
 mod intercept;
 mod loans;

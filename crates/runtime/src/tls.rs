@@ -197,6 +197,22 @@ impl Block {
         Some(location.is_known(entries, epoch, asked))
     }
 
+    /// How many of the first of these accesses, each of `size` bytes within a word, are redundant.
+    #[inline(always)]
+    pub fn count_known(&self, kind: AccessKind, list: &[usize], size: u32) -> usize {
+        let epoch = Epoch::from_bits(self.epoch.load(Ordering::Relaxed));
+        let entries: *const Entries = self.settled.load(Ordering::Relaxed).cast();
+        let unknown = |at: &usize| {
+            at % 8 + size as usize > 8
+                || self.location(*at).is_none_or(|location| {
+                    // SAFETY: a page is known, so the thread has begun, and `set_thread` put a table there.
+                    let entries = unsafe { &*entries };
+                    !location.is_known(entries, epoch, Asked::within(kind, *at, size))
+                })
+        };
+        list.iter().position(unknown).unwrap_or(list.len())
+    }
+
     /// Are accesses of `kind` to the `words` words at `address` redundant? If so, the thread need not enter.
     #[inline(always)]
     pub fn are_settled(&self, kind: AccessKind, address: usize, words: usize) -> bool {

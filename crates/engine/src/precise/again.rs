@@ -3,11 +3,11 @@
 //! Each of their pages has runs, and their words in it are a lane of its own, which the page remembers ([`Memory::again`](crate::shadow::Memory)). Then a page is one look and one step
 //! under its lock. All that is not as simple as that is left to [`Shadow::range`], which may find a part of it done already.
 
-use event::AccessKind;
+use event::{AccessKind, Addr};
 
 use super::{PreciseThread, Shadow};
 use crate::clock::{Slot, Slots, ThreadClock};
-use crate::shadow::{Asked, Cell, Comb, Like, Range, Rule, RuleName, fit_anew};
+use crate::shadow::{Asked, Cell, Comb, Epoch, Like, Range, Rule, RuleName, Watch, fit_anew};
 use crate::sync::HappensBefore;
 
 /// After so many ranges in a row that were not as simple as that …
@@ -47,7 +47,53 @@ impl PreciseThread {
     }
 }
 
+/// An element that is about to be read, to be remembered.
+#[derive(Clone, Copy, Debug)]
+pub struct Scatter<const SHIFT: u32> {
+    addr: Addr,
+    epoch: Epoch,
+    watch: Watch,
+}
+
 impl<R: Rule> Shadow<R> {
+    /// How many of the first of these elements, of 2 to the power of `SHIFT` bytes each, need not be read again: the thread has [remembered](Shadow::keep_scattered) that it did, in its
+    /// epoch.
+    #[inline(always)]
+    pub fn scattered<const SHIFT: u32>(&self, thread: &PreciseThread, list: &[usize]) -> usize {
+        let epoch = thread.clock.epoch();
+        self.memory
+            .scattered::<SHIFT>(&thread.repeats, list, epoch)
+    }
+
+    /// The thread is about to read an element, and wants to remember it.
+    #[inline]
+    pub fn begin_scattered<const SHIFT: u32>(
+        &self,
+        thread: &PreciseThread,
+        addr: Addr,
+    ) -> Scatter<SHIFT> {
+        Scatter {
+            addr,
+            epoch: thread.clock.epoch(),
+            watch: self.memory.watch(addr),
+        }
+    }
+
+    /// It did.
+    #[inline]
+    pub fn keep_scattered<const SHIFT: u32>(
+        &self,
+        thread: &mut PreciseThread,
+        read: Scatter<SHIFT>,
+    ) {
+        // A thread that went on in another slot has recorded it there.
+        if thread.clock.records_all() && thread.clock.epoch() == read.epoch {
+            let (repeats, epoch) = (&mut thread.repeats, read.epoch);
+            self.memory
+                .keep_scattered::<SHIFT>(repeats, read.addr, epoch, read.watch);
+        }
+    }
+
     /// A plain access to these words, all of them whole, as [`Shadow::range`] makes it, if it is as simple as that: from the site that has this `number` in the thread's slot, if
     /// it has one. Returns false if it is not done, or in part.
     #[inline(always)]

@@ -251,6 +251,29 @@ impl Memory {
         repeats.has_word(&self.renewals, addr, epoch)
     }
 
+    /// How many of the first of these elements, of 2 to the power of `SHIFT` bytes, the thread is known to have read in this epoch.
+    #[inline(always)]
+    pub(crate) fn scattered<const SHIFT: u32>(
+        &self,
+        repeats: &Repeats,
+        list: &[usize],
+        epoch: Epoch,
+    ) -> usize {
+        let scattered = &repeats.scattered;
+        scattered.count::<SHIFT>(&self.renewals, list, epoch)
+    }
+
+    /// The thread has read an element, which is recorded in `epoch`; `watch` is from before.
+    pub(crate) fn keep_scattered<const SHIFT: u32>(
+        &self,
+        repeats: &mut Repeats,
+        addr: Addr,
+        epoch: Epoch,
+        watch: Watch,
+    ) {
+        repeats.scattered.keep::<SHIFT>(addr, epoch, watch);
+    }
+
     /// Is the word of `addr` in a page with runs, and among those that the thread accessed last of it, in this epoch? Now and then the answer is no.
     #[inline]
     pub(crate) fn is_in_row(

@@ -78,6 +78,12 @@ impl Renewals {
         is(first, watch.0[0]) && is(last, watch.0[1])
     }
 
+    /// For who asks of one byte after the other.
+    #[inline(always)]
+    pub(super) fn counters(&self) -> Counters<'_> {
+        Counters(&self.counters)
+    }
+
     /// These bytes are fresh now.
     pub(super) fn renewed(&self, addr: Addr, bytes: u64) {
         let Some(rest) = bytes.checked_sub(1) else {
@@ -94,6 +100,19 @@ impl Renewals {
                     counter.compare_exchange(seen, seen + 1, Ordering::AcqRel, Ordering::Acquire);
             }
         }
+    }
+}
+
+/// The counters themselves.
+#[derive(Clone, Copy)]
+pub(super) struct Counters<'a>(&'a [Counter; COUNTERS as usize]);
+
+impl Counters<'_> {
+    /// Is a byte what it was since a watch of no other region?
+    #[inline(always)]
+    pub(super) fn is_still(self, at: u64, watch: Watch) -> bool {
+        let counter = &self.0[((at >> REGION_SHIFT) % COUNTERS) as usize].0;
+        counter.load(Ordering::Acquire) == watch.0[0]
     }
 }
 

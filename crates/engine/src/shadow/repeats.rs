@@ -15,6 +15,7 @@ use event::{Addr, Elements};
 use super::cell::Epoch;
 use super::pages::{PAGE_BYTES, word_of};
 use super::renewals::{Renewals, Watch};
+use super::scattered::Scattered;
 use super::sweep::Comb;
 use crate::boxed::boxed_with;
 
@@ -226,6 +227,8 @@ pub(crate) struct Repeats {
     walks: [Walk; WALKS],
     /// Words that were answered for because they are in a row, and that no page knows of.
     in_rows: u16,
+    /// Reads in no order.
+    pub(super) scattered: Scattered,
 }
 
 impl Default for Repeats {
@@ -234,6 +237,7 @@ impl Default for Repeats {
             kept: boxed_with(Kept::default),
             walks: [Walk::default(); WALKS],
             in_rows: 0,
+            scattered: Scattered::default(),
         }
     }
 }

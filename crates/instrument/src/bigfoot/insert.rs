@@ -1,4 +1,5 @@
 //! The way back: placement's checks as calls in the LLVM function.
+use super::gather;
 use super::lower::Lowered;
 use crate::access::{Extent, Kind};
 use crate::checks::Checks;
@@ -37,6 +38,7 @@ pub(super) fn insert(
         places: Vec::new(),
         edges: HashMap::new(),
     };
+    let lists = gather::find(&mut this, placement)?;
     // Places are found first: code that is put in moves blocks, never instructions.
     let mut found: Vec<(Value, &Vec<Check>, Option<Rounds>)> = Vec::new();
     let commits = placement.commits.iter().map(|(p, c)| {
@@ -52,14 +54,11 @@ pub(super) fn insert(
         .map(|(p, c)| (p, c, None))
         .chain(commits)
     {
-        let before = this.origin(*point).ok_or_else(|| {
-            format!(
-                "no place for a check in function {}; please report this, and link with -ffootrace=all until it is mended",
-                lowered.function.name()
-            )
-        })?;
+        let before = this.place_of(*point)?;
         found.push((before, checks, commit));
     }
+    // Ahead of other checks at the same place.
+    lists.insert(&mut this);
     for (before, list, commit) in found {
         let before = match commit {
             Some(rounds) => this.now_and_then(before, rounds),
@@ -86,18 +85,28 @@ enum Rounds {
     Slow,
 }
 
-struct Inserter<'a> {
-    context: Context,
-    lowered: &'a Lowered,
-    checks: &'a mut Checks,
-    stats: &'a mut Stats,
+pub(super) struct Inserter<'a> {
+    pub(super) context: Context,
+    pub(super) lowered: &'a Lowered,
+    pub(super) checks: &'a mut Checks,
+    pub(super) stats: &'a mut Stats,
     places: Vec<places::Check>,
     /// The ends of blocks made on edges.
     edges: HashMap<BlockId, Value>,
 }
 
 impl Inserter<'_> {
-    /// The instruction that a point is before; a block on an edge is made when it is first asked for.
+    /// The instruction that a point is before.
+    pub(super) fn place_of(&mut self, point: Point) -> Result<Value, String> {
+        self.origin(point).ok_or_else(|| {
+            format!(
+                "no place for a check in function {}; please report this, and link with -ffootrace=all until it is mended",
+                self.lowered.function.name()
+            )
+        })
+    }
+
+    /// The same; a block on an edge is made when it is first asked for.
     fn origin(&mut self, point: Point) -> Option<Value> {
         let block = &self.lowered.ir.blocks[point.block.index()];
         match block.on_edge {
@@ -157,6 +166,20 @@ impl Inserter<'_> {
     }
 
     fn check(&mut self, before: Value, check: &Check) {
+        let (kind, line_of) = self.describe(before, check, extent(&check.paths));
+        self.checks.before(before, line_of, self.lowered.function);
+        for path in &check.paths {
+            self.path(kind, path, &check.sources);
+        }
+    }
+
+    /// Writes down what a check is, and says of which kind and with which instruction's line.
+    pub(super) fn describe(
+        &mut self,
+        before: Value,
+        check: &Check,
+        extent: ::places::Extent,
+    ) -> (Kind, Value) {
         let kind = match check.kind {
             ir::Kind::Read => Kind::Read,
             ir::Kind::Write => Kind::Write,
@@ -169,13 +192,10 @@ impl Inserter<'_> {
         self.places.push(places::Check {
             at: line_of,
             kind,
-            extent: extent(&check.paths),
+            extent,
             sources: check.sources.iter().map(|id| id.index()).collect(),
         });
-        self.checks.before(before, line_of, self.lowered.function);
-        for path in &check.paths {
-            self.path(kind, path, &check.sources);
-        }
+        (kind, line_of)
     }
 
     fn path(&mut self, kind: Kind, path: &Path, sources: &[AccessId]) {
@@ -270,7 +290,7 @@ impl Inserter<'_> {
             .unwrap_or(1)
     }
 
-    fn constant(&self, value: i64) -> Value {
+    pub(super) fn constant(&self, value: i64) -> Value {
         self.context.integer(64).constant(value.cast_unsigned())
     }
 
@@ -300,7 +320,7 @@ impl Inserter<'_> {
     }
 
     /// The expression as an integer of 64 bits.
-    fn number(&self, e: &Lin) -> Value {
+    pub(super) fn number(&self, e: &Lin) -> Value {
         let builder = self.checks.builder();
         let i64 = self.context.integer(64);
         let mut sum: Option<Value> = None;

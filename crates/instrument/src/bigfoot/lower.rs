@@ -3,6 +3,7 @@
 //! Only what matters to checks is lowered: accesses that need one, calls, synchronisation, tests, and
 //! the roots that addresses and tests speak of.
 use super::calls;
+use super::gather::index_behind;
 use super::indirect::Indirect;
 use super::linear::Values;
 use crate::access::{Access, Effect, Extent, Kind, effect};
@@ -94,6 +95,9 @@ pub(super) fn lower(
         ends.push(this.end(terminator)?);
     }
     let phis = this.merges();
+    for root in this.values.roots().to_vec() {
+        index_behind(root).and_then(|load| this.values.of(load));
+    }
     let roots = this.values.roots().to_vec();
     let mut lowered = Lowered {
         function,
@@ -375,7 +379,11 @@ impl Lowering<'_> {
                 instrs.push(Instr::Opaque {
                     dst,
                     op: ir::OpaqueOp::Unknown,
-                    args: Vec::new(),
+                    args: index_behind(instruction)
+                        .and_then(|load| self.values.var(load))
+                        .map(Lin::from)
+                        .into_iter()
+                        .collect(),
                 });
                 origins.push(instruction);
             }

@@ -9,6 +9,7 @@
 //! synchronises, frees, unwinds or stays away ([`calls`]), and which accesses need no check at all (`skip`). A
 //! function that cannot be told in the IR gets a check before each access, and is counted by the reason.
 mod calls;
+mod gather;
 mod indirect;
 mod insert;
 mod linear;
@@ -82,6 +83,10 @@ impl Program {
         let placed = lowered
             .into_iter()
             .map(|function| {
+                let options = Options {
+                    gathers: gather::is_allowed(&function),
+                    ..options
+                };
                 let placement = place(&function.ir, &effects, options);
                 (function.function, (function, placement))
             })

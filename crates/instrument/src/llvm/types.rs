@@ -76,6 +76,11 @@ impl Type {
         llvm!(LLVMOffsetOfElement, module.layout(), self.0, index)
     }
 
+    /// An array of `length` of this type.
+    pub(crate) fn array(self, length: u64) -> Type {
+        Type(llvm!(LLVMArrayType2, self.0, length))
+    }
+
     /// A vector of `length` of this type.
     pub(crate) fn vector(self, length: u64) -> Type {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
