@@ -139,7 +139,10 @@ impl Anticipated {
         let mut ways: Vec<(BlockId, Vec<Fact>)> = Vec::new();
         for &s in &a.cfg.succs[b.index()] {
             let edge = a.edge(b, s);
-            let facts: &[Fact] = if a.cfg.is_back_edge(b, s) {
+            let facts: &[Fact] = if a.cfg.is_irregular_edge(b, s) {
+                // Such a cycle may have no end, and is gone through once only.
+                &[]
+            } else if a.cfg.is_back_edge(b, s) {
                 let l = a.cfg.loop_of_header[s.index()].unwrap_or_default();
                 if a.endless[l] { &[] } else { &assumed[l] }
             } else {

@@ -30,8 +30,9 @@ pub(crate) struct Cfg {
     pub(crate) loop_of_header: Vec<Option<usize>>,
     /// Where each variable comes into being: after this point. Phis and parameters: `None` index.
     def: Vec<Option<(BlockId, Option<usize>)>>,
-    /// A back edge whose target does not dominate its source.
-    pub(crate) irreducible: bool,
+    /// A way back to a block that does not dominate where it comes from: the blocks that have one. Every cycle goes through one of them, or is a
+    /// natural loop.
+    irregular: Vec<bool>,
 }
 
 impl Cfg {
@@ -68,7 +69,7 @@ impl Cfg {
             loops: Vec::new(),
             loop_of_header: vec![None; n],
             def: definitions(f),
-            irreducible: false,
+            irregular: vec![false; n],
         };
         cfg.find_loops(f);
         cfg
@@ -83,7 +84,7 @@ impl Cfg {
                     if self.dominates(header, p) {
                         latches.push(p);
                     } else {
-                        self.irreducible = true;
+                        self.irregular[header.index()] = true;
                     }
                 }
             }
@@ -105,6 +106,23 @@ impl Cfg {
                 contains,
             });
         }
+    }
+
+    /// Is the function made of natural loops only?
+    pub(crate) fn is_reducible(&self) -> bool {
+        !self.irregular.contains(&true)
+    }
+
+    /// Does a cycle that is no natural loop come back to `b`? Nothing is carried into such a block.
+    pub(crate) fn is_irregular(&self, b: BlockId) -> bool {
+        self.irregular[b.index()]
+    }
+
+    /// Is the edge a way back in a cycle that is no natural loop?
+    pub(crate) fn is_irregular_edge(&self, from: BlockId, to: BlockId) -> bool {
+        self.irregular[to.index()]
+            && self.number[from.index()] >= self.number[to.index()]
+            && !self.dominates(to, from)
     }
 
     pub(crate) fn idom(&self, b: BlockId) -> Option<BlockId> {

@@ -74,7 +74,7 @@ fn direct(f: &Function) -> (Effects, Vec<(usize, bool)>) {
             _ => {}
         }
     }
-    if cfg.irreducible {
+    if !cfg.is_reducible() {
         own.leaves = true;
     } else if !cfg.loops.is_empty() {
         let values = Values::new(f, &cfg, &[]);

@@ -88,6 +88,11 @@ pub(crate) fn start_of(
     old: &[Fact],
     visits: usize,
 ) -> Vec<Fact> {
+    // What is pending on the way there is checked on the way there ([`crate::place`]'s edges), so a cycle that is no natural loop puts nothing
+    // off for ever, and needs no invariant.
+    if a.cfg.is_irregular(b) {
+        return Vec::new();
+    }
     let Some(l) = a.cfg.loop_of_header[b.index()] else {
         let mut facts = meet(a, b, ends, incoming(a, b, ends));
         for segment in a.values.segments().iter().filter(|s| s.block == b) {

@@ -172,7 +172,7 @@ pub struct Placement {
 /// Places checks in one function, given the effects of all functions of its program.
 pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
     let cfg = Cfg::new(f);
-    if options.mode == Mode::All || cfg.irreducible || has_critical_edge(f, &cfg) {
+    if options.mode == Mode::All || has_critical_edge(f, &cfg) {
         return everywhere(f, &cfg, options.mode != Mode::All);
     }
     let mut aliases = Vec::new();
@@ -646,7 +646,12 @@ impl Placer<'_> {
             facts.iter().filter_map(|f| edge.backward_fact(f)).collect()
         };
         let kept = here(self.history.at(s));
-        let future = here(self.anticipated.at(s));
+        // What waits for the next round of a cycle that is no natural loop might wait for ever.
+        let future = if a.cfg.is_irregular_edge(b, s) {
+            Vec::new()
+        } else {
+            here(self.anticipated.at(s))
+        };
         let point = Point {
             block: b,
             index: a.f.blocks[b.index()].instrs.len(),
