@@ -13,6 +13,7 @@ use super::footprint::Footprint;
 use super::strided::Strided;
 use alloc::vec::Vec;
 use event::Site;
+use smallvec::SmallVec;
 
 /// Segments a trail keeps apart.
 pub(super) const MOST: usize = 32;
@@ -46,8 +47,8 @@ pub(super) struct Trail<F> {
     pub(super) footprint: F,
     /// The site of everything that no segment has: the first one.
     site: Site,
-    /// What other sites added.
-    segments: Vec<Segment>,
+    /// What other sites added: one segment, mostly, which goes when its entry of the commit buffer does and leaves no small block behind.
+    segments: SmallVec<[Segment; 1]>,
     /// Were there too many of them?
     blurred: bool,
 }
@@ -57,7 +58,7 @@ impl<F: Footprint> Default for Trail<F> {
         Trail {
             footprint: F::default(),
             site: Site(0),
-            segments: Vec::new(),
+            segments: SmallVec::new(),
             blurred: false,
         }
     }
@@ -134,7 +135,7 @@ impl<F: Footprint> Trail<F> {
         if self.segments.len() < MOST {
             if self.segments.len() == self.segments.capacity() {
                 // Most have one or two, and there is a trail for each array that the thread has touched.
-                self.segments.reserve_exact(self.segments.len().max(1));
+                self.segments.reserve_exact(self.segments.len());
             }
             self.segments.push(Segment { elements, site });
         } else {
@@ -183,7 +184,9 @@ impl<F: Footprint> Trail<F> {
     pub(super) fn end(&mut self) {
         self.footprint = F::default();
         self.segments.clear();
-        self.segments.shrink_to(KEPT);
+        if self.segments.capacity() > KEPT {
+            self.segments = SmallVec::new();
+        }
     }
 
     /// Did some elements get the site of another one?
@@ -216,7 +219,7 @@ impl<F: Footprint> Trail<F> {
         let mut finer = Trail {
             footprint: self.footprint.finer(ratio)?,
             site: self.site,
-            segments: Vec::new(),
+            segments: SmallVec::new(),
             blurred: self.blurred,
         };
         for &Segment { elements, site } in &self.segments {
