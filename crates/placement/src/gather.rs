@@ -3,8 +3,8 @@
 //!
 //! # Contract
 //!
-//! A check moves from its point to the loop's exits (or to a later entry that fills the list). Between the two nothing acquires, releases, frees, unwinds or may
-//! stay away for ever: the loop is *quiet*. So whichever access the check covered or was legitimate for, it still is: an access before the check has one behind it with nothing in
+//! A check moves from its point to the loop's exits (or to a later entry that fills the list). Between the two nothing acquires, releases, frees, unwinds or stays
+//! away for ever: the loop is *quiet*, and a list waits for no loop that may not end and does not fill it. So whichever access the check covered or was legitimate for, it still is: an access before the check has one behind it with nothing in
 //! between that was not there before, an access that the check was ahead of either still is behind it, or is in the loop, and then nothing is
 //! between them at all.
 //!
@@ -37,7 +37,8 @@ pub(crate) fn gather(a: &Analysis<'_>, out: &mut Placement) {
     let loaded = Loaded::new(a);
     let (mut lists, mut next) = (0, 0);
     for (point, checks) in &mut out.checks {
-        let Some(of_loop) = (0..quiet.len()).find(|l| quiet[*l] && contains(a, *l, point.block))
+        let holds = |l: &usize| quiet[*l] && contains(a, *l, point.block);
+        let Some(of_loop) = (0..quiet.len()).find(|l| holds(l) && is_prompt(a, *l, point.block))
         else {
             continue;
         };
@@ -78,12 +79,21 @@ fn exits(a: &Analysis<'_>, l: usize) -> impl Iterator<Item = BlockId> {
         .filter(move |s| !contains(a, l, *s))
 }
 
-/// Does loop `l` surely end, with nothing in it that a check may not cross, and are there places for checks wherever it is left?
+/// Is a list of loop `l` that gets an entry in block `at` checked sooner or later? It is if the loops in it end. One that may not end has to fill the list itself: with an entry in each
+/// of its rounds, none of which takes long.
+fn is_prompt(a: &Analysis<'_>, l: usize, at: BlockId) -> bool {
+    let mut inner = (0..a.cfg.loops.len()).filter(|i| contains(a, l, a.cfg.loops[*i].header));
+    inner.all(|i| {
+        let mut latches = a.cfg.loops[i].latches.iter();
+        !a.endless[i]
+            || contains(a, i, at) && !a.calls(i) && latches.all(|latch| a.cfg.dominates(at, *latch))
+    })
+}
+
+/// Is there nothing in loop `l` that a check may not cross, and are there places for checks wherever it is left?
 fn is_quiet(a: &Analysis<'_>, l: usize) -> bool {
-    let mut headers = a.cfg.loops.iter().map(|inner| inner.header).enumerate();
-    let ends = headers.all(|(inner, header)| !contains(a, l, header) || !a.endless[inner]);
     let mut inside = a.cfg.order.iter().filter(|b| contains(a, l, **b));
-    ends && inside.all(|b| {
+    inside.all(|b| {
         let block = &a.f.blocks[b.index()];
         !matches!(block.term, Terminator::Invoke { .. })
             && !a.terminator_kills(&block.term).any()
@@ -105,7 +115,12 @@ impl Loaded {
             reads: BTreeMap::new(),
             computed: BTreeMap::new(),
         };
-        for i in a.cfg.order.iter().flat_map(|b| &a.f.blocks[b.index()].instrs) {
+        for i in a
+            .cfg
+            .order
+            .iter()
+            .flat_map(|b| &a.f.blocks[b.index()].instrs)
+        {
             match i {
                 Instr::Access {
                     id,
@@ -127,17 +142,16 @@ impl Loaded {
 
     /// The variables that `x` was computed from, if not as a sum.
     fn from(&self, x: Var) -> impl Iterator<Item = Var> {
-        self.computed.get(&x).into_iter().flatten().flat_map(Lin::vars)
+        self.computed
+            .get(&x)
+            .into_iter()
+            .flatten()
+            .flat_map(Lin::vars)
     }
 }
 
 /// Is it a check of one location, with an index that was read from where the innermost loop goes along?
-fn is_indirect(
-    a: &Analysis<'_>,
-    loaded: &Loaded,
-    point: Point,
-    check: &Check,
-) -> bool {
+fn is_indirect(a: &Analysis<'_>, loaded: &Loaded, point: Point, check: &Check) -> bool {
     let ([path], Some(inner)) = (
         &check.paths[..],
         (0..a.cfg.loops.len()).rfind(|l| contains(a, *l, point.block)),

@@ -493,7 +493,11 @@ impl<'p> Machine<'p> {
 
     fn gathered(&mut self, t: usize, list: ListId) {
         let frame = self.threads[t].frames.last_mut();
-        for check in frame.and_then(|f| f.lists.remove(&list)).into_iter().flatten() {
+        for check in frame
+            .and_then(|f| f.lists.remove(&list))
+            .into_iter()
+            .flatten()
+        {
             self.emit(t, check);
         }
     }

@@ -28,6 +28,7 @@
 //!   ([`ir::Instr::Commit`]) and promise nothing to what precedes them. Calls that may not return are deadlines.
 //! - What stays in place in a loop that may be left before it is reached was accessed *if there was a round* ([`ir::ONCE`]);
 //!   the paper checks it in each round.
+//! - What an index in memory leads to is put on a list ([`ir::Gather`]), if asked for; the paper checks it in each round.
 //! - Exceptions are edges, or deadlines where nothing handles them.
 //! - Alias facts and one-way proxies, which are not address-precise, are off unless asked for.
 //!

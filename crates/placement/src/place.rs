@@ -302,7 +302,11 @@ impl Placement {
                 }
             }
         }
-        for (point, gather) in self.gathers.iter().flat_map(|(p, g)| g.iter().map(move |g| (p, g))) {
+        for (point, gather) in self
+            .gathers
+            .iter()
+            .flat_map(|(p, g)| g.iter().map(move |g| (p, g)))
+        {
             self.counts.checks += 1;
             for s in &gather.check.sources {
                 if let Some(fate) = self.fates.get_mut(s.index()) {

@@ -225,9 +225,11 @@ mod tests {
         for list in lists {
             for size in [1, 2, 4, 8] {
                 let bytes = |at: usize, n: usize| (0..n).map(move |byte| at.wrapping_add(byte));
-                let expected: BTreeSet<usize> = list.iter().flat_map(|at| bytes(*at, size)).collect();
+                let expected: BTreeSet<usize> =
+                    list.iter().flat_map(|at| bytes(*at, size)).collect();
                 let runs: Vec<(usize, usize)> = Runs::new(list, size).collect();
-                let found: BTreeSet<usize> = runs.iter().flat_map(|(at, n)| bytes(*at, *n)).collect();
+                let found: BTreeSet<usize> =
+                    runs.iter().flat_map(|(at, n)| bytes(*at, *n)).collect();
                 assert_eq!(found, expected, "{list:?} {size}");
                 assert!(runs.iter().all(|(at, n)| at.checked_add(n - 1).is_some()));
             }

@@ -61,8 +61,7 @@ impl<R: Rule> Shadow<R> {
     #[inline(always)]
     pub fn scattered<const SHIFT: u32>(&self, thread: &PreciseThread, list: &[usize]) -> usize {
         let epoch = thread.clock.epoch();
-        self.memory
-            .scattered::<SHIFT>(&thread.repeats, list, epoch)
+        self.memory.scattered::<SHIFT>(&thread.repeats, list, epoch)
     }
 
     /// The thread is about to read an element, and wants to remember it.

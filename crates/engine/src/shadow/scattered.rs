@@ -181,7 +181,7 @@ mod tests {
             assert!(!knows(&this, at as usize, shift, epoch(8)));
             assert!(!knows(&this, at as usize, 3 - shift, epoch(9)));
             assert!(!knows(&this, at as usize + (512 << shift), shift, epoch(9)));
-            let far = at as usize + (FEWEST * 512 << shift);
+            let far = at as usize + ((FEWEST * 512) << shift);
             assert!(!knows(&this, far, shift, epoch(9)));
             renewals.renewed(Addr(0x70_0000), 1);
             assert!(!knows(&this, at as usize, shift, epoch(9)));
@@ -201,7 +201,9 @@ mod tests {
         let renewals = Renewals::new();
         let mut this = Scattered::default();
         let pages = 1000;
-        let list: Vec<usize> = (0..pages).map(|page| 0x100_0000 + page * 4096 + 8).collect();
+        let list: Vec<usize> = (0..pages)
+            .map(|page| 0x100_0000 + page * 4096 + 8)
+            .collect();
         for _ in 0..8 {
             for at in &list {
                 let at = *at as u64;

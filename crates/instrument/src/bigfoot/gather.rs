@@ -147,7 +147,8 @@ impl Inserter<'_> {
     }
 
     fn check_list(&mut self, list: List, used: Value) {
-        self.checks.gathered(list.kind, list.entries, used, list.size);
+        self.checks
+            .gathered(list.kind, list.entries, used, list.size);
         let zero = self.context.integer(64).constant(0);
         self.checks.builder().store(zero, list.used);
     }

@@ -7,8 +7,8 @@ use super::Error;
 use super::ast::*;
 use super::names::{Names, guarded, names_assigned};
 use crate::ir::{
-    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Gather, Instr, Kind, ListId, ONCE, OpaqueOp,
-    Path, Phi, Program, Shape, Sync, Terminator, Var,
+    BlockId, Call, Callee, Check, Cond, Extent, FuncId, Function, Gather, Instr, Kind, ListId,
+    ONCE, OpaqueOp, Path, Phi, Program, Shape, Sync, Terminator, Var,
 };
 use crate::lin::Lin;
 use std::collections::{BTreeMap, BTreeSet};

@@ -138,7 +138,9 @@ fn statement(s: &StmtKind) -> String {
         StmtKind::Throw => "throw;".into(),
         StmtKind::Check(c) => format!("check({});", checks(c)),
         StmtKind::Commit(c) => format!("commit({});", checks(c)),
-        StmtKind::Gather(list, c) => format!("gather({list}, {});", checks(std::slice::from_ref(c))),
+        StmtKind::Gather(list, c) => {
+            format!("gather({list}, {});", checks(std::slice::from_ref(c)))
+        }
         StmtKind::Gathered(list) => format!("gathered({list});"),
         StmtKind::If(..) | StmtKind::While(..) | StmtKind::Loop(..) | StmtKind::Try(..) => {
             String::new()
