@@ -96,6 +96,8 @@ struct Tally {
     commits: u64,
     at_merge: u64,
     proxies: usize,
+    /// Programs with a check that BFJ has no words for.
+    unsaid: usize,
     cut: usize,
     faults: BTreeMap<String, usize>,
 }
@@ -282,9 +284,22 @@ fn check_schedules(
 }
 
 /// The placed program as text is a program, and runs like the placed one.
-fn check_text(lowered: &text::Lowered, placed: &Placed, seed: u64) -> Result<(), String> {
+fn check_text(
+    lowered: &text::Lowered,
+    placed: &Placed,
+    seed: u64,
+    tally: &mut Tally,
+) -> Result<(), String> {
     let text = text::annotate(lowered, &placed.placements, false);
     if text.contains("// if it throws: c") {
+        return Ok(());
+    }
+    // A path whose base the text has no name for.
+    if ["// check(", "// commit(", "// gather("]
+        .iter()
+        .any(|unsaid| text.contains(unsaid))
+    {
+        tally.unsaid += 1;
         return Ok(());
     }
     let again = text::parse(&text)
@@ -329,7 +344,7 @@ fn check_program(seed: u64, tally: &mut Tally) {
     for (name, options) in options() {
         let placed = place_program(&lowered.program, options);
         let result = check_schedules(&placed, options, small, &mut random, tally)
-            .and_then(|()| check_text(&lowered, &placed, seed));
+            .and_then(|()| check_text(&lowered, &placed, seed, tally));
         if let Err(e) = result {
             let options = Options {
                 contexts: true,
@@ -387,4 +402,5 @@ fn checks_are_precise() {
     assert!(share(tally.commits as usize), "loops without a known end");
     assert!(share(tally.visited), "loops left after some round, or none");
     assert!(share(tally.gathers), "indices in memory");
+    assert!(tally.unsaid * 20 < tally.programs, "nearly all have a text");
 }
