@@ -13,10 +13,12 @@ use core::marker::PhantomData;
 
 mod again;
 mod atomic;
+mod few;
 mod fresh;
 mod ranges;
 mod report;
 
+pub use few::Few;
 pub use report::report_conflict;
 
 use event::{AccessKind, Addr, Elements, Site, Tid};
@@ -25,7 +27,8 @@ use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Side, Sink, SyncOp};
 use crate::shadow::{
     Asked, Cell, Census, Comb, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Form, Like,
-    Location, Memo, Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Touch, word_of, words,
+    Location, Memo, Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Sweeps, Touch,
+    word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -188,11 +191,8 @@ impl<'a, R: Rule> Work<'a, R> {
 
     /// Words of a split page.
     fn span(&mut self, page: &Page<Location>, span: Span, races: Sink<'_>) {
-        let base = span.addr.0 & !(PAGE_BYTES - 1);
-        for (word, mask) in span.words() {
-            let addr = Addr(base + 8 * word as u64);
-            self.word(&page[word], addr, mask, races);
-        }
+        let base = Addr(span.addr.0 & !(PAGE_BYTES - 1));
+        self.words(page, base, &Sweeps::of(span), races);
     }
 
     #[inline(never)]
@@ -408,7 +408,7 @@ impl<R: Rule> Shadow<R> {
 
     /// The same where what is remembered is in a block of the location's own, see [`Location::touch_in_block`]. None if nothing was done. If there are races, who says so has to
     /// [`tell`](Shadow::tell) next.
-    #[inline(always)]
+    #[inline(never)]
     pub fn access_in_block(
         &self,
         order: &HappensBefore,

@@ -4,7 +4,7 @@ use event::{AccessKind, Addr, Site};
 
 use super::{PreciseThread, Shadow};
 use crate::detector::Sink;
-use crate::shadow::{Location, PAGE_BYTES, Page, Rule, Span};
+use crate::shadow::{Location, PAGE_BYTES, Page, Rule, Span, Sweeps};
 use crate::sync::HappensBefore;
 
 impl<R: Rule> Shadow<R> {
@@ -65,11 +65,18 @@ impl<R: Rule> Shadow<R> {
     }
 
     fn clear_words(&self, order: &HappensBefore, page: &Page<Location>, span: Span) {
-        for (word, mask) in span.words() {
-            let overwritten = page[word].clear(self.depot(), mask);
-            if overwritten != 0 {
-                let base = span.addr.0 & !(PAGE_BYTES - 1);
-                order.overwrite(Addr(base + 8 * word as u64), overwritten);
+        for sweep in Sweeps::of(span).as_slice() {
+            let mut words = sweep.words();
+            // Most are whole, and remember two accesses at most.
+            while let Some(word) = match sweep.mask {
+                0xFF => words.find(|&word| !page[word].clear_inline()),
+                _ => words.next(),
+            } {
+                let overwritten = page[word].clear(self.depot(), sweep.mask);
+                if overwritten != 0 {
+                    let base = span.addr.0 & !(PAGE_BYTES - 1);
+                    order.overwrite(Addr(base + 8 * word as u64), overwritten);
+                }
             }
         }
     }

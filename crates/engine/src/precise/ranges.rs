@@ -8,8 +8,8 @@ use super::report::report_extent;
 use super::{Shadow, Work};
 use crate::detector::Sink;
 use crate::shadow::{
-    Asked, Comb, Conflict, Extent, Form, Location, Locked, PAGE_BYTES, Page, Rule, RuleName, Span,
-    Sweeps, Swept, touch_cells, word_of, words,
+    Asked, Cell, Comb, Conflict, Extent, Form, Location, Locked, PAGE_BYTES, Page, Rule, RuleName,
+    Span, Sweeps, Swept, touch_cells, word_of, words,
 };
 
 impl<'a, R: Rule> Work<'a, R> {
@@ -153,13 +153,84 @@ impl<'a, R: Rule> Work<'a, R> {
     }
 
     /// Words of a page that is split.
-    fn words(&mut self, page: &Page<Location>, base: Addr, sweeps: &Sweeps, races: Sink<'_>) {
+    pub(super) fn words(
+        &mut self,
+        page: &Page<Location>,
+        base: Addr,
+        sweeps: &Sweeps,
+        races: Sink<'_>,
+    ) {
         for sweep in sweeps.as_slice() {
-            for word in sweep.words() {
-                let addr = Addr(base.0 + 8 * word as u64);
-                self.word(&page[word], addr, sweep.mask, races);
-            }
+            self.row(page, base, sweep.words(), sweep.mask, races);
         }
+    }
+
+    /// The same bytes of each of some words of a split page. Neighbours mostly have the same past: then this is a loop of some twenty instructions.
+    #[inline]
+    fn row(
+        &mut self,
+        page: &Page<Location>,
+        base: Addr,
+        mut words: impl Iterator<Item = usize>,
+        mask: u8,
+        races: Sink<'_>,
+    ) {
+        let asked = Asked::new(self.kind, mask);
+        let plain = !self.atomic;
+        loop {
+            // Nothing of this changes as long as all is as simple as that.
+            let epoch = self.thread.clock.epoch();
+            let cell = plain.then(|| self.cell(mask)).flatten();
+            let (mut same, mut alike) = (0, 0);
+            let other = words.find(|&word| {
+                let location = &page[word];
+                if cell.is_some_and(|cell| self.like.is_of(cell))
+                    && location.touch_alike(&self.like)
+                {
+                    alike += 1;
+                    return false;
+                }
+                if plain && location.gives(epoch, asked) {
+                    same += 1;
+                    return false;
+                }
+                self.count_alike(&mut alike);
+                !cell.is_some_and(|cell| self.unlike(location, cell))
+            });
+            self.count_alike(&mut alike);
+            let counts = &mut self.thread.counts;
+            counts.add_many(RuleName::same_epoch(self.kind), same);
+            let Some(word) = other else { return };
+            let addr = Addr(base.0 + 8 * word as u64);
+            self.slow(&page[word], addr, mask, races);
+        }
+    }
+
+    /// Counts the words that the last one was like.
+    #[inline(always)]
+    fn count_alike(&mut self, alike: &mut u64) {
+        let times = core::mem::take(alike);
+        self.thread.counts.add_many(self.like.rule(), times);
+    }
+
+    /// One more word of a range, unlike the last one, if it is as simple as that.
+    #[inline(never)]
+    fn unlike(&mut self, location: &Location, cell: Cell) -> bool {
+        let (clock, slots) = (&mut self.thread.clock, self.order.slots());
+        let rule = location.touch_inline::<R>(clock, slots, cell, &mut self.like);
+        rule.is_some_and(|rule| {
+            self.thread.counts.add(rule);
+            true
+        })
+    }
+
+    /// The access as the words of a range remember it, if the site's number is known and they may.
+    #[inline(always)]
+    fn cell(&mut self, mask: u8) -> Option<Cell> {
+        let (slot, number) = self.number?;
+        let clock = &mut self.thread.clock;
+        (clock.numbering() == Some(slot))
+            .then(|| Cell::new(clock.stamp_again(), self.kind, mask, number))
     }
 
     /// All of a page, if it still is whole. Otherwise nothing is done.

@@ -17,7 +17,8 @@
 use alloc::vec::Vec;
 
 use super::cell::Cell;
-use super::location::{Conflict, conflict, merge, step, step_if};
+use super::fit::{conflict, merge, step, step_if};
+use super::location::Conflict;
 use super::pool::Pooled;
 use super::rule::Rule;
 use super::stats::RuleName;

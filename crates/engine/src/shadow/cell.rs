@@ -325,6 +325,19 @@ impl Cell {
         self.0 & TIME != 0 || self.0 == 0
     }
 
+    /// Is it the first cell of a location whose plain accesses are all outside, and no others: FIELDS, SHARED or BLOCK?
+    #[inline(always)]
+    pub(super) const fn is_plain_outside(self) -> bool {
+        let tag = self.0 & Self::OUTSIDE_TAG;
+        tag == Self::FIELDS || tag == Self::SHARED || tag == Self::BLOCK
+    }
+
+    /// Do the two differ in nothing but their bytes?
+    #[inline(always)]
+    pub(super) const fn same_but_bytes(self, other: Cell) -> bool {
+        (self.0 ^ other.0) & !MASK == 0
+    }
+
     /// Is it an access?
     #[inline(always)]
     pub(super) const fn is_access(self) -> bool {
@@ -384,6 +397,12 @@ impl Cell {
     /// The same access with only the bytes of `mask`; [`Cell::EMPTY`] if none is left.
     pub(super) const fn only(self, mask: u8) -> Cell {
         self.without(!mask)
+    }
+
+    /// The same access to these bytes instead.
+    #[inline(always)]
+    pub(super) const fn over(self, mask: u8) -> Cell {
+        Cell(self.0 & !MASK | (mask as u64) << MASK_SHIFT)
     }
 
     /// Is it nothing at all?

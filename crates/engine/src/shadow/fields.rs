@@ -22,7 +22,8 @@ use event::AccessKind;
 use super::block::Block;
 use super::cell::{Cell, Room};
 use super::depot::Depot;
-use super::location::{Conflict, conflict};
+use super::fit::conflict;
+use super::location::Conflict;
 use super::pool::{FIRST_BIT, Pool, Pooled};
 use super::rule::Rule;
 use super::stats::RuleName;
@@ -294,38 +295,35 @@ impl<'a, const N: usize> Fields<'a, N> {
         let mut needed = access.mask();
         let mut alone = needed == 0xFF && access.is_write();
         let mut rest = needed;
+        // What the last field had, and whether the access was redundant there: fields side by side mostly have the same past, and then the same becomes of them.
+        let (mut past, mut redundant) = ([Cell::EMPTY; 2], false);
         while rest != 0 {
             let at = Self::first(rest);
             let bytes = Self::bytes(at);
             rest &= !bytes;
             let field = &self.0[at];
             let (write, read) = (get(&field[WRITE]), get(&field[READ]));
-            if subsumes::<R>(write, access) || subsumes::<R>(read, access) {
+            if !write.same_but_bytes(past[WRITE]) || !read.same_but_bytes(past[READ]) {
+                redundant = subsumes::<R>(write, access) || subsumes::<R>(read, access);
+                if !redundant && !meet::<R>(write, read, access, me, raced, out) {
+                    return None;
+                }
+                // What races does so in each field.
+                past = if out.len() == raced {
+                    [write, read]
+                } else {
+                    [Cell::LOCKED; 2]
+                };
+            }
+            if redundant {
                 needed &= !bytes;
                 continue;
             }
-            let (same, other) = if access.is_write() {
-                (write, read)
-            } else {
-                (read, write)
-            };
-            if !same.is_empty() {
-                let ordered = is_ordered(same, access, me);
-                if !R::supersedes(same, access, ordered) {
-                    return None;
-                }
-                if !ordered && access.is_write() {
-                    race(same, raced, out);
-                }
-            }
-            if !other.is_empty() && !is_ordered(other, access, me) {
-                race(other, raced, out);
-            }
             if !access.is_write() {
-                set(&field[READ], access.only(bytes));
+                set(&field[READ], access.over(bytes));
                 continue;
             }
-            set(&field[WRITE], access.only(bytes));
+            set(&field[WRITE], access.over(bytes));
             if R::supersedes(read, access, true) {
                 set(&field[READ], Cell::EMPTY);
             } else {
@@ -344,6 +342,36 @@ impl<'a, const N: usize> Fields<'a, N> {
         };
         Some((rule, kept))
     }
+}
+
+/// Holds a plain access by `me` against what a field has. False if there is no room for it beside: it reads, and so does another that is not ordered before it.
+#[inline(never)]
+fn meet<R: Rule>(
+    write: Cell,
+    read: Cell,
+    access: Cell,
+    me: &ThreadClock,
+    raced: usize,
+    out: &mut Vec<Conflict>,
+) -> bool {
+    let (same, other) = if access.is_write() {
+        (write, read)
+    } else {
+        (read, write)
+    };
+    if !same.is_empty() {
+        let ordered = is_ordered(same, access, me);
+        if !R::supersedes(same, access, ordered) {
+            return false;
+        }
+        if !ordered && access.is_write() {
+            race(same, raced, out);
+        }
+    }
+    if !other.is_empty() && !is_ordered(other, access, me) {
+        race(other, raced, out);
+    }
+    true
 }
 
 /// Does `old` make `new` redundant?

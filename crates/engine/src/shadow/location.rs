@@ -29,11 +29,12 @@ use smallvec::SmallVec;
 use super::cell::{Asked, Cell, Epoch};
 use super::depot::Depot;
 use super::extended::Extended;
+use super::fit::{Like, conflict, fit, fit_like};
 use super::memo::Memo;
 use super::mixed::MixedAt;
 use super::outside::{
     clear_outside, discard, disown, load, outside, shareable, store, touch_block, touch_fields,
-    touch_mixed, touch_outside,
+    touch_mixed, touch_outside, touch_shared,
 };
 use super::pages::Blank;
 #[cfg(not(loom))]
@@ -85,6 +86,26 @@ pub struct Touch {
     pub record: bool,
 }
 
+impl Touch {
+    /// The same without the bytes for which the hint beside a state outside, the second of these cells, says that the access is redundant.
+    ///
+    /// [`Location::is_redundant`] has the argument, which is one for each byte. A program that goes through text by the word, a byte further each time, adds one byte to a word that it
+    /// has read but for that.
+    #[inline(always)]
+    pub(super) fn narrowed(self, old: [Cell; 2]) -> Touch {
+        let [state, hint] = old;
+        let redundant = hint.is_write() || !self.cell.is_write();
+        if state.is_inline() || !hint.same_epoch(self.cell) || !redundant {
+            return self;
+        }
+        // Who looked at the hint before is not here for nothing; nobody else is sent away.
+        match self.cell.without(hint.mask()) {
+            Cell::EMPTY => self,
+            cell => Touch { cell, ..self },
+        }
+    }
+}
+
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touched {
@@ -92,74 +113,6 @@ pub struct Touched {
     pub rule: RuleName,
     /// Bytes of atomic objects that a plain write overwrote.
     pub overwritten: u8,
-}
-
-/// What a word, or the words of a lane, had and got by an access: others that have the same get the same by the same access, for what was ordered before
-/// it is so for the rest of its epoch, and what was not and did not race is kept. Neighbours mostly do.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Like {
-    access: Cell,
-    old: [Cell; 2],
-    new: [Cell; 2],
-    rule: RuleName,
-}
-
-impl Like {
-    /// No word yet.
-    pub(crate) const NONE: Like = Like {
-        access: Cell::EMPTY,
-        old: [Cell::EMPTY; 2],
-        new: [Cell::EMPTY; 2],
-        rule: RuleName::Unsampled,
-    };
-
-    /// What these cells become by this access, if it is the one.
-    #[inline(always)]
-    pub(crate) fn again(&self, old: [Cell; 2], access: Cell) -> Option<[Cell; 2]> {
-        (self.access == access && self.old == old).then_some(self.new)
-    }
-}
-
-/// What inline cells become by the plain access `cell`, which is recorded, where that is easy: they stay inline, and there is no race. `like` is what the
-/// same access did elsewhere.
-#[inline(always)]
-pub(crate) fn fit_like<R: Rule>(
-    old: [Cell; 2],
-    cell: Cell,
-    me: &mut ThreadClock,
-    slots: &Slots,
-    like: &mut Like,
-) -> Option<[Cell; 2]> {
-    match like.again(old, cell) {
-        None => fit_anew::<R>(old, cell, me, slots, like),
-        new => new,
-    }
-}
-
-/// The same where it did something else.
-#[inline(always)]
-pub(crate) fn fit_anew<R: Rule>(
-    old: [Cell; 2],
-    cell: Cell,
-    me: &mut ThreadClock,
-    slots: &Slots,
-    like: &mut Like,
-) -> Option<[Cell; 2]> {
-    if !old[0].is_inline() {
-        return None;
-    }
-    let mut raced = false;
-    let (new, rule) = fit::<R>(old, cell, true, me, slots, |_, _| raced = true)?;
-    if raced {
-        return None;
-    }
-    *like = Like {
-        access: cell,
-        old,
-        new,
-        rule,
-    };
-    Some(new)
 }
 
 /// What the location of a page stands for.
@@ -328,10 +281,28 @@ impl Location {
         let old = [first, second];
         let new = fit_like::<R>(old, cell, me, slots, like);
         self.unlock(new.unwrap_or(old));
-        new.map(|_| like.rule)
+        new.map(|_| like.rule())
     }
 
-    /// As [`Location::touch`], if what the location remembers is in a block and nobody holds it: for an atomic access, a block that is mixed. Otherwise nothing is done.
+    /// As [`Location::touch_inline`] for the access that `like` is of, where that did something to the same cells already.
+    #[inline(always)]
+    pub(crate) fn touch_alike(&self, like: &Like) -> bool {
+        let seen = self.seen();
+        let Some(new) = like.becomes(seen) else {
+            return false;
+        };
+        if !self.try_lock(seen[0]) {
+            return false;
+        }
+        // The second cell may have been changed by who had the lock in between.
+        let second = Cell(self.cells[1].load(Ordering::Relaxed));
+        let alike = second == seen[1];
+        self.unlock(if alike { new } else { [seen[0], second] });
+        alike
+    }
+
+    /// As [`Location::touch`], if what the location remembers is in a block, in fields, or in a shared state from which the thread has made this step before, and nobody holds it: for an atomic access,
+    /// a block that is mixed. Otherwise nothing is done.
     #[inline(always)]
     pub(crate) fn touch_in_block<R: Rule>(
         &self,
@@ -343,32 +314,31 @@ impl Location {
         out: &mut Vec<Conflict>,
     ) -> Option<RuleName> {
         let first = Cell(self.cells[0].load(Ordering::Relaxed));
-        let fields = first.as_fields().filter(|_| !touch.atomic);
-        if let Some(room) = fields {
+        if touch.atomic {
+            let block = first.as_mixed()?;
             if !self.try_lock(first) {
                 return None;
             }
             let old = [first, Cell(self.cells[1].load(Ordering::Relaxed))];
-            let done = touch_fields::<R>(old, room, depot, me, memo, touch, out);
-            self.unlock(done.map_or(old, |(new, _)| new));
-            return done.map(|(_, touched)| touched.rule);
+            let done = touch_mixed::<R>(old, block, depot, me, slots, memo, touch, out);
+            self.unlock(done.0);
+            return Some(done.1.rule);
         }
-        let block = if touch.atomic {
-            first.as_mixed()?
-        } else {
-            first.as_block()?
-        };
-        if !self.try_lock(first) {
+        if !first.is_plain_outside() || !self.try_lock(first) {
             return None;
         }
         let old = [first, Cell(self.cells[1].load(Ordering::Relaxed))];
-        let (new, touched) = if touch.atomic {
-            touch_mixed::<R>(old, block, depot, me, slots, memo, touch, out)
+        let touch = touch.narrowed(old);
+        let done = if let Some(room) = first.as_fields() {
+            touch_fields::<R>(old, room, depot, me, memo, touch, out)
+        } else if let Some(block) = first.as_block() {
+            let done = touch_block::<R>(old, block, depot, me, slots, memo, touch, out);
+            Some(done)
         } else {
-            touch_block::<R>(old, block, depot, me, slots, memo, touch, out)
+            touch_shared(old, depot, me, memo, touch)
         };
-        self.unlock(new);
-        Some(touched.rule)
+        self.unlock(done.map_or(old, |(new, _)| new));
+        done.map(|(_, touched)| touched.rule)
     }
 
     /// Its block with atomic accesses, if it has one just now.
@@ -406,6 +376,20 @@ impl Location {
     #[inline(always)]
     pub fn is_known(&self, settled: &Entries, epoch: Epoch, asked: Asked) -> bool {
         self.gives(epoch, asked) || self.is_settled(settled, epoch, asked)
+    }
+
+    /// Makes all bytes fresh, if it remembers two accesses at most and nobody holds it. Otherwise nothing is done.
+    #[inline(always)]
+    pub(crate) fn clear_inline(&self) -> bool {
+        let first = Cell(self.cells[0].load(Ordering::Relaxed));
+        if first.is_empty() {
+            return true;
+        }
+        if !first.is_access() || !self.try_lock(first) {
+            return false;
+        }
+        self.unlock([Cell::EMPTY; 2]);
+        true
     }
 
     /// Makes the bytes of `mask` fresh. Returns those of atomic objects among them.
@@ -657,137 +641,4 @@ pub(super) fn clear_cells(depot: &Depot, old: [Cell; 2], mask: u8) -> ([Cell; 2]
     }
     let [a, b] = old.map(|cell| cell.without(mask));
     (if a.is_empty() { [b, a] } else { [a, b] }, 0)
-}
-
-/// What two inline cells become by the plain access `access`, which is recorded or not, and by which rule; nothing if two cells are
-/// not enough. `race` is told of each access that races with it, and on which bytes.
-#[inline(always)]
-fn fit<R: Rule>(
-    old: [Cell; 2],
-    access: Cell,
-    record: bool,
-    me: &mut ThreadClock,
-    slots: &Slots,
-    mut race: impl FnMut(Cell, u8),
-) -> Option<([Cell; 2], RuleName)> {
-    // The most frequent case of a write: nothing of what is remembered is remembered any longer.
-    if record
-        && access.is_write()
-        && is_past::<R>(old[0], access, me)
-        && is_past::<R>(old[1], access, me)
-    {
-        let rule = rule_inline(access, access, [Cell::EMPTY; 2]);
-        return Some(([access, Cell::EMPTY], rule));
-    }
-    let mut new = access;
-    let a = step::<R>(old[0], &mut new, me, &mut race);
-    let b = step::<R>(old[1], &mut new, me, &mut race);
-    let (a, b) = if a.is_empty() { (b, a) } else { (a, b) };
-    let rule = rule_inline(access, new, [a, b]);
-    let new = if record { new } else { Cell::EMPTY };
-    let cells = if new.is_empty() {
-        [a, b]
-    } else if a.is_empty() {
-        [new, b]
-    } else if let Some(merged) = merge(a, new, me, slots) {
-        [merged, b]
-    } else if b.is_empty() {
-        [a, new]
-    } else {
-        [a, merge(b, new, me, slots)?]
-    };
-    Some((cells, rule))
-}
-
-/// Is `old` of another epoch, ordered before `new` and superseded by it in all its bytes? (Also if there is none.)
-#[inline(always)]
-fn is_past<R: Rule>(old: Cell, new: Cell, me: &ThreadClock) -> bool {
-    old.is_empty()
-        || old.only(!new.mask()).is_empty()
-            && R::supersedes(old, new, true)
-            && !old.same_epoch(new)
-            && me.covers(old.slot(), old.time())
-}
-
-/// One cell for two accesses by `me` that differ in nothing but their bytes and sites.
-#[inline(always)]
-pub(super) fn merge(old: Cell, new: Cell, me: &mut ThreadClock, slots: &Slots) -> Option<Cell> {
-    if !old.same_but_site(new) {
-        return None;
-    }
-    if let Some(merged) = old.merged(new) {
-        return Some(merged);
-    }
-    debug_assert!(
-        old.mask() & new.mask() == 0,
-        "what is recorded is not recorded again"
-    );
-    let number = me.compose(slots, old.site(), new.site(), new.mask())?;
-    Some(old.with(new.mask()).named(number))
-}
-
-/// Holds `new` against one remembered plain access. Returns what is left of `old`; what of `new` needs no record is
-/// taken from it.
-#[inline(always)]
-pub(super) fn step<R: Rule>(
-    old: Cell,
-    new: &mut Cell,
-    me: &ThreadClock,
-    race: &mut impl FnMut(Cell, u8),
-) -> Cell {
-    step_if::<R>(old, new, || me.covers(old.slot(), old.time()), race)
-}
-
-/// The same for who knows otherwise whether `old` is `ordered` before `new`.
-#[inline(always)]
-pub(super) fn step_if<R: Rule>(
-    old: Cell,
-    new: &mut Cell,
-    ordered: impl FnOnce() -> bool,
-    race: &mut impl FnMut(Cell, u8),
-) -> Cell {
-    let shared = old.mask() & new.mask();
-    if shared == 0 {
-        return old;
-    }
-    if old.same_epoch(*new) && R::subsumes(old, *new) {
-        *new = new.without(shared);
-        return old;
-    }
-    let ordered = ordered();
-    if !ordered && (old.is_write() || new.is_write()) {
-        race(old, shared);
-    }
-    if R::supersedes(old, *new, ordered) {
-        old.without(shared)
-    } else {
-        old
-    }
-}
-
-#[cold]
-pub(super) fn conflict(out: &mut Vec<Conflict>, old: Cell, atomic: bool, mask: u8) {
-    out.push(Conflict { old, atomic, mask });
-}
-
-/// Which of FastTrack's rules was that? `left`: what of the access still needs a record; `kept`: what is
-/// remembered beside it.
-#[inline(always)]
-fn rule_inline(access: Cell, left: Cell, kept: [Cell; 2]) -> RuleName {
-    if access.is_write() {
-        if left.is_empty() {
-            RuleName::WriteSameEpoch
-        } else {
-            RuleName::WriteExclusive
-        }
-    } else if left.is_empty() {
-        RuleName::ReadSameEpoch
-    } else if kept
-        .iter()
-        .any(|old| !old.is_write() && old.mask() & left.mask() != 0)
-    {
-        RuleName::ReadShare
-    } else {
-        RuleName::ReadExclusive
-    }
 }

@@ -23,7 +23,7 @@ use super::pool::Stock;
 use super::settled::{Entries, Settled, known};
 use super::stats::RuleName;
 
-const STEPS: usize = 64;
+const STEPS: usize = 256;
 /// See [`Memo::hopes`]: a state that is made weighs as much as so many that are met again …
 const MADE: u32 = 4;
 /// … and at this weight no more are made …
@@ -233,13 +233,16 @@ impl Memo {
         }
     }
 
-    /// The step that was made before in the same situation, made again: its outcome, with its counts settled.
+    /// The step that was made before in the same situation, made again: its outcome, with its counts settled. `all` is what the thread has done in its epoch to a location that gets the new state, as far as that is
+    /// known.
+    #[inline(always)]
     pub(super) fn again(
         &mut self,
         depot: &Depot,
         old: [Cell; 2],
         access: Cell,
         knowledge: u64,
+        all: Cell,
     ) -> Option<([Cell; 2], RuleName)> {
         let step = self.steps[place(old, access)].as_mut()?;
         if step.old != old || step.access != access || step.knowledge != knowledge {
@@ -262,7 +265,7 @@ impl Memo {
         }
         let (new, rule) = (step.new, step.rule);
         self.met();
-        self.settled.settle(depot, new[0], access);
+        self.settled.settle(depot, new[0], all);
         Some((new, rule))
     }
 

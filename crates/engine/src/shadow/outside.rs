@@ -34,10 +34,10 @@ pub(super) fn touch_outside<R: Rule>(
     out: &mut Vec<Conflict>,
 ) -> ([Cell; 2], Touched) {
     let plain = touch.record && !touch.atomic;
-    let hint = if plain {
-        hint(old, touch.cell)
+    let (touch, hint) = if plain {
+        (touch.narrowed(old), hint(old, touch.cell))
     } else {
-        Cell::EMPTY
+        (touch, Cell::EMPTY)
     };
     if let Some(block) = old[0].as_mixed() {
         return touch_mixed::<R>(old, block, depot, me, slots, memo, touch, out);
@@ -57,7 +57,7 @@ pub(super) fn touch_outside<R: Rule>(
             store(depot, depot.disown(index))
         } else {
             if plain && me.records_all() {
-                memo.settled.settle(depot, old[0], touch.cell);
+                memo.settled.settle(depot, old[0], hint);
             }
             // After an atomic access there is no hint: the next plain write must end its release sequence, in whichever epoch.
             [old[0], hint]
@@ -91,7 +91,7 @@ pub(super) fn touch_outside<R: Rule>(
     } else {
         [old[0], Cell::EMPTY]
     };
-    if plain && let Some((new, rule)) = memo.again(depot, old, touch.cell, me.knowledge()) {
+    if plain && let Some((new, rule)) = memo.again(depot, old, touch.cell, me.knowledge(), hint) {
         let touched = Touched {
             rule,
             overwritten: 0,
@@ -105,7 +105,7 @@ pub(super) fn touch_outside<R: Rule>(
     if plain && out.len() == raced {
         let common = new[0].is_inline() || new[0].as_shared().is_some();
         if common || me.records_all() {
-            memo.settled.settle(depot, new[0], touch.cell);
+            memo.settled.settle(depot, new[0], hint);
         }
         if common {
             memo.remember(depot, old, touch.cell, me.knowledge(), new, touched.rule);
@@ -115,6 +115,24 @@ pub(super) fn touch_outside<R: Rule>(
         depot.let_go(index, 1);
     }
     (hinted(new, hint), touched)
+}
+
+/// The same for a plain access to a shared state, which is recorded, if the thread has made this step before. Otherwise nothing is done.
+#[inline(always)]
+pub(super) fn touch_shared(
+    old: [Cell; 2],
+    depot: &Depot,
+    me: &ThreadClock,
+    memo: &mut Memo,
+    touch: Touch,
+) -> Option<([Cell; 2], Touched)> {
+    let (before, hint) = ([old[0], Cell::EMPTY], hint(old, touch.cell));
+    let (new, rule) = memo.again(depot, before, touch.cell, me.knowledge(), hint)?;
+    let touched = Touched {
+        rule,
+        overwritten: 0,
+    };
+    Some((hinted(new, hint), touched))
 }
 
 /// The same for a plain access to fields, which is recorded; nothing is done if there is no room for it.
@@ -130,6 +148,16 @@ pub(super) fn touch_fields<R: Rule>(
 ) -> Option<([Cell; 2], Touched)> {
     let (rule, kept) = room.touch::<R>(depot, me, touch.cell, out)?;
     let new = match kept {
+        // It was recorded already, and the hint is about something else of the epoch: one field is read and the next is written, again and again. The one stays in the hint, and the other is in the
+        // table from now on.
+        Kept::Fields
+            if rule == RuleName::same_epoch(touch.cell.kind())
+                && old[1].same_epoch(touch.cell)
+                && me.records_all() =>
+        {
+            memo.settled.settle(depot, old[0], touch.cell);
+            old
+        }
         Kept::Fields => {
             // Where somebody else has been since, the hint will not stay long.
             if old[1].slot() != touch.cell.slot() && me.records_all() {

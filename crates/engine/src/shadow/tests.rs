@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 use event::{AccessKind, Site, Tid};
 
 use super::memo::LONGEST;
-use super::{Asked, Cell, Conflict, Depot, DjitRule, FastTrackRule, Location, Memo, Rule, Touch};
+use super::{
+    Asked, Cell, Conflict, Depot, DjitRule, FastTrackRule, Like, Location, Memo, Rule, Touch,
+};
 use crate::clock::{Published, ThreadClock};
 use crate::random::Random;
 use crate::sync::HappensBefore;
@@ -76,6 +78,7 @@ struct World {
     depot: Depot,
     main: ThreadClock,
     site: u32,
+    quick: bool,
 }
 
 impl World {
@@ -87,6 +90,7 @@ impl World {
             depot: Depot::new(),
             main,
             site: 0,
+            quick: false,
         }
     }
 
@@ -123,14 +127,23 @@ impl World {
                             atomic,
                             record: true,
                         };
-                        location.touch::<R>(
-                            &self.depot,
-                            clock,
-                            self.order.slots(),
-                            memo,
-                            touch,
-                            &mut found,
-                        );
+                        // Half of them by the quick ways, where these are open.
+                        self.quick ^= true;
+                        let slots = self.order.slots();
+                        let (depot, like) = (&self.depot, &mut { Like::NONE });
+                        let done = !atomic
+                            && self.quick
+                            && (location
+                                .touch_inline::<R>(clock, slots, touch.cell, like)
+                                .is_some()
+                                || location
+                                    .touch_in_block::<R>(
+                                        depot, clock, slots, memo, touch, &mut found,
+                                    )
+                                    .is_some());
+                        if !done {
+                            location.touch::<R>(depot, clock, slots, memo, touch, &mut found);
+                        }
                         for conflict in found.drain(..) {
                             assert_ne!(conflict.old.slot(), clock.slot(), "{steps:?}");
                             racy |= conflict.mask;
