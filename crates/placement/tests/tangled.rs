@@ -6,7 +6,7 @@ use oracle::checks::{self, Step};
 use placement::generate::Random;
 use placement::interp::{Machine, Op};
 use placement::ir::{
-    BlockId, Cond, Function, FuncId, Instr, Kind, OpaqueOp, Path, Phi, Program, Shape, Sync,
+    BlockId, Cond, FuncId, Function, Instr, Kind, OpaqueOp, Path, Phi, Program, Shape, Sync,
     Terminator, Var,
 };
 use placement::{Lin, Mode, Options, Placed, place_program, schedule};
@@ -108,7 +108,11 @@ fn function(random: &mut Random, thread: usize) -> Function {
             .collect();
         f.blocks[b].phis.push(Phi { dst, args });
         for at in 0..2 {
-            let kind = if random.below(2) == 0 { Kind::Read } else { Kind::Write };
+            let kind = if random.below(2) == 0 {
+                Kind::Read
+            } else {
+                Kind::Write
+            };
             let i = access(&mut f, kind, offset(dst, at));
             f.blocks[b].instrs.insert(0, i);
         }
@@ -127,7 +131,11 @@ fn steps(m: &Machine<'_>) -> Vec<Step> {
         .map(|e| {
             let thread = Tid(e.thread);
             let op = match e.op {
-                Op::Check { kind: k, addr, size } => {
+                Op::Check {
+                    kind: k,
+                    addr,
+                    size,
+                } => {
                     return Step::Check {
                         thread,
                         kind: kind(k),
@@ -135,7 +143,12 @@ fn steps(m: &Machine<'_>) -> Vec<Step> {
                         size,
                     };
                 }
-                Op::Access { kind: k, addr, size, .. } => Out::Access {
+                Op::Access {
+                    kind: k,
+                    addr,
+                    size,
+                    ..
+                } => Out::Access {
                     kind: kind(k),
                     addr: Addr(addr as u64),
                     size,
@@ -161,7 +174,9 @@ fn judge(m: &Machine<'_>) -> Result<bool, String> {
     let verdict = checks::judge(&steps);
     let rest = |step: usize| {
         let thread = m.trace()[step].thread;
-        m.trace()[step + 1..].iter().filter(move |e| e.thread == thread)
+        m.trace()[step + 1..]
+            .iter()
+            .filter(move |e| e.thread == thread)
     };
     // A check right before its access, which was cut off.
     let cut = |step: usize| !finished && rest(step).all(|e| matches!(e.op, Op::Check { .. }));
@@ -183,7 +198,9 @@ fn judge(m: &Machine<'_>) -> Result<bool, String> {
         .racy_bytes();
     let checked = checks::racy_bytes(&steps).map_err(|e| format!("{e:?}"))?;
     if accesses != checked {
-        return Err(format!("accesses race on {accesses:x?}, checks on {checked:x?}"));
+        return Err(format!(
+            "accesses race on {accesses:x?}, checks on {checked:x?}"
+        ));
     }
     Ok(!accesses.is_empty())
 }
@@ -194,7 +211,12 @@ fn is_tangled(f: &Function) -> bool {
     let mut todo = vec![0];
     while let Some(b) = todo.pop() {
         if next[b].is_none() {
-            let to: Vec<usize> = f.blocks[b].term.successors().iter().map(|s| s.index()).collect();
+            let to: Vec<usize> = f.blocks[b]
+                .term
+                .successors()
+                .iter()
+                .map(|s| s.index())
+                .collect();
             todo.extend(&to);
             next[b] = Some(to);
         }

@@ -1,6 +1,5 @@
 //! Accesses, as instrumented code and interceptors announce them.
 
-use core::ops::Range;
 use core::sync::atomic::Ordering;
 
 use engine::Detector;
@@ -8,10 +7,12 @@ use engine::detector::Access;
 use event::{AccessKind, Addr, Elements, Site};
 
 use engine::precise::{PreciseThread, Raced, Shadow};
-use engine::shadow::{Asked, Comb, FastTrackRule, LONGEST_PERIOD, Location, ordered};
+use engine::shadow::{Comb, FastTrackRule, LONGEST_PERIOD, Location, ordered};
 use engine::sync::HappensBefore;
 
 use crate::analysis::{Analysis, State};
+use crate::few::FEW;
+pub use crate::few::few;
 use crate::outlined::outlined;
 use crate::outside::outside;
 use crate::streams::{Done, foreseen, not_foreseen};
@@ -96,32 +97,14 @@ fn record(
     (kind, addr, mask): (AccessKind, Addr, u8),
     number: u32,
 ) -> Raced {
-    let done = if location.is_inline() {
+    if location.is_inline() {
         // The next such access is one that the stub makes itself.
         ordered::note(&own.ordered, &precise.clock, location);
-        shadow
-            .access_inline(order, precise, location, kind, mask, number)
-            .then_some(Raced(false))
-    } else {
-        shadow.access_in_block(order, precise, location, kind, mask, number)
-    };
-    done.unwrap_or_else(|| {
-        shadow.access_numbered(order, precise, location, (kind, addr, mask), number)
-    })
-}
-
-/// The same where a call costs less than the registers.
-#[inline(never)]
-fn record_any(
-    own: &tls::Block,
-    order: &HappensBefore,
-    shadow: &Shadow<FastTrackRule>,
-    precise: &mut PreciseThread,
-    location: &Location,
-    what: (AccessKind, Addr, u8),
-    number: u32,
-) -> Raced {
-    record(own, order, shadow, precise, location, what, number)
+        if shadow.access_inline(order, precise, location, kind, mask, number) {
+            return Raced(false);
+        }
+    }
+    shadow.access_hard(order, precise, location, (kind, addr, mask), number)
 }
 
 /// As [`quick_word`], for who does not know the kind and the size beforehand.
@@ -170,7 +153,7 @@ pub const fn mask(address: usize, size: u32) -> u8 {
 
 /// The location of the word at `address`, if its page has one for each word; the inlined checks know the page from now on.
 #[inline(never)]
-fn find(own: &tls::Block, runtime: &Runtime, address: usize) -> Option<&'static Location> {
+pub fn find(own: &tls::Block, runtime: &Runtime, address: usize) -> Option<&'static Location> {
     let location = runtime.analysis.location(Addr(address as u64))?;
     own.remember(address, location);
     own.location(address)
@@ -275,140 +258,32 @@ fn ranged(
 /// Checks an access of `bytes` bytes at `address`.
 #[inline]
 pub fn range(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
-    if bytes != 0 && !tls::own().is_alone() {
-        let at = address as usize;
-        let quick = |thread: &mut Thread, runtime: &Runtime| {
-            if bytes <= FEW {
-                return is_precise(runtime) && few_words(thread, runtime, kind, at, bytes, pc);
-            }
-            let words = Comb {
-                first: Addr(address as u64),
-                count: bytes as u64 / 8,
-                period: 1,
-                mask: 0xFF,
-            };
-            (at | bytes).is_multiple_of(8) && quick_words(thread, runtime, kind, words, pc)
-        };
-        thread::with_quick(quick, |thread, runtime| {
-            let is_word = match &runtime.analysis {
-                Analysis::FastTrack(_) => at % 8 + bytes <= 8,
-                // Unaligned, but often one after the other.
-                Analysis::SlimState(_) | Analysis::SlimStateBb(_) => bytes <= 8,
-                _ => false,
-            };
-            if is_word {
-                let (own, size) = (tls::own(), bytes as u32);
-                if !quick_any(own, thread, runtime, kind, at, size, pc) {
-                    slow_word(own, thread, runtime, kind, at, size, pc);
-                }
-                return;
-            }
-            // With a precise detector the quick way has tried these words already.
-            let untried = bytes <= FEW && !is_precise(runtime);
-            if !(untried && few_words(thread, runtime, kind, at, bytes, pc)) {
-                range_inside(thread, runtime, kind, address as u64, bytes as u64, pc);
-            }
-        });
+    if bytes <= FEW {
+        few(kind, address, bytes, pc);
+    } else {
+        many(kind, address, bytes, pc);
     }
 }
 
-/// The same for few bytes: one function for all who have some.
+/// The same for more than [`FEW`].
 #[inline(never)]
-pub fn few(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
-    range(kind, address, bytes, pc);
-}
-
-/// Does the detector have a location for each word, and nothing beside?
-#[inline(always)]
-pub fn is_precise(runtime: &Runtime) -> bool {
-    matches!(runtime.analysis, Analysis::FastTrack(_))
-}
-
-/// Bytes that are few: an object with some fields.
-const FEW: usize = 64;
-
-/// Checks few bytes word by word, each in its quick way, if there are locations by word. Otherwise nothing is done.
-#[inline(never)]
-fn few_words(
-    thread: &mut Thread,
-    runtime: &Runtime,
-    kind: AccessKind,
-    address: usize,
-    bytes: usize,
-    pc: usize,
-) -> bool {
-    let own = tls::own();
-    let end = address.wrapping_add(bytes);
-    let by_word = |at: usize| {
-        own.location(at).is_some() || is_precise(runtime) && find(own, runtime, at).is_some()
-    };
-    if end < address || !by_word(address) || !by_word(end - 1) {
-        return false;
+fn many(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
+    if tls::own().is_alone() {
+        return;
     }
-    let mut at = address;
-    while at < end {
-        let (done, raced) = known_words(own, thread, runtime, kind, at..end, pc);
-        if let Some((word, size)) = raced {
-            tell(thread, runtime, (kind, Addr(word as u64), size), pc);
-        }
-        at = done;
-        if raced.is_none() && at < end {
-            let next = (at + 8 - at % 8).min(end);
-            let size = (next - at) as u32;
-            if own.is_known(kind, at, size) != Some(true)
-                && !quick_any(own, thread, runtime, kind, at, size, pc)
-            {
-                slow_word(own, thread, runtime, kind, at, size, pc);
-                thread.show(own);
-            }
-            at = next;
-        }
-    }
-    true
-}
-
-/// Checks these bytes word by word, up to the end, to where something is not known of the site or the page, or to a race, with the bytes of that. Says how far it came.
-#[inline(always)]
-fn known_words(
-    own: &tls::Block,
-    thread: &mut Thread,
-    runtime: &Runtime,
-    kind: AccessKind,
-    bytes: Range<usize>,
-    pc: usize,
-) -> (usize, Option<(usize, u32)>) {
-    let mut at = bytes.start;
-    let (state, names) = match thread.ignore {
-        [0, 0] => thread.state_and_names(),
-        _ => return (at, None),
-    };
-    let (Analysis::FastTrack(detector), State::FastTrack(precise)) = (&runtime.analysis, state)
-    else {
-        return (at, None);
-    };
-    let slot = precise.clock.numbering();
-    let Some(number) = slot.and_then(|slot| names.number(pc, slot)) else {
-        return (at, None);
-    };
-    while at < bytes.end {
-        let Some(location) = own.location(at) else {
-            break;
+    let quick = |thread: &mut Thread, runtime: &Runtime| {
+        let words = Comb {
+            first: Addr(address as u64),
+            count: bytes as u64 / 8,
+            period: 1,
+            mask: 0xFF,
         };
-        let next = (at + 8 - at % 8).min(bytes.end);
-        let size = (next - at) as u32;
-        // Of several words, most are known.
-        let asked = Asked::within(kind, at, size);
-        if !location.is_known(precise.memo.settled(), precise.clock.epoch(), asked) {
-            let (order, shadow) = (detector.order(), detector.shadow());
-            let what = (kind, Addr(at as u64), mask(at, size));
-            let raced = record_any(own, order, shadow, precise, location, what, number);
-            if raced == Raced(true) {
-                return (next, Some((at, size)));
-            }
-        }
-        at = next;
-    }
-    (at, None)
+        (address as usize | bytes).is_multiple_of(8)
+            && quick_words(thread, runtime, kind, words, pc)
+    };
+    thread::with_quick(quick, |thread, runtime| {
+        range_inside(thread, runtime, kind, address as u64, bytes as u64, pc);
+    });
 }
 
 /// Elements that are few: a loop of some rounds.
@@ -446,18 +321,8 @@ fn few_elements(
 fn sized(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
     if size <= 8 {
         word(kind, address, size, pc);
-    } else if !tls::own().are_settled(kind, address as usize, size as usize / 8) {
-        wide(kind, address, size, pc);
-    }
-}
-
-#[inline(never)]
-fn wide(kind: AccessKind, address: *const u8, size: u32, pc: usize) {
-    let known = tls::own().location(address as usize).is_some();
-    if !known && size == 16 && (address as usize).is_multiple_of(16) {
-        word(kind, address, size, pc);
     } else {
-        range(kind, address, size as usize, pc);
+        few(kind, address, size as usize, pc);
     }
 }
 

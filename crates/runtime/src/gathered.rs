@@ -12,7 +12,7 @@ use engine::shadow::Comb;
 use event::{AccessKind, Addr};
 
 use crate::analysis::{Analysis, State};
-use crate::entry::{is_precise, quick_any, quick_words, range_inside, slow_word};
+use crate::entry::{quick_any, quick_words, range_inside, slow_word};
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
 use crate::unwind::caller;
@@ -138,7 +138,7 @@ fn many(
     pc: usize,
 ) {
     let aligned = at.is_multiple_of(size as usize) && size <= 8;
-    if aligned && (bytes < SHORTEST || !is_precise(runtime)) {
+    if aligned && (bytes < SHORTEST || !matches!(runtime.analysis, Analysis::FastTrack(_))) {
         for at in (at..at + bytes).step_by(size as usize) {
             run(own, thread, runtime, kind, (at, size as usize), size, pc);
         }

@@ -28,6 +28,7 @@ mod atomic;
 mod cancel;
 mod detectors;
 mod entry;
+mod few;
 mod field;
 mod frames;
 mod gathered;

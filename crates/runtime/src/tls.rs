@@ -11,7 +11,7 @@ use core::arch::{asm, global_asm};
 use core::ops::Deref;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use engine::shadow::{Asked, Entries, Epoch, Location, NOTHING, PAGE_WORDS};
+use engine::shadow::{Asked, Entries, Epoch, Location, NOTHING, PAGE_WORDS, Page};
 use engine::sync::quick::Repeats;
 use event::AccessKind;
 
@@ -113,6 +113,12 @@ pub static FORKING: AtomicU32 = AtomicU32::new(0);
 /// The block of that thread, whose signal handlers may run meanwhile.
 pub static FORKER: AtomicPtr<Block> = AtomicPtr::new(core::ptr::null_mut());
 
+/// Where the page ends that `address` is in, which is not the last of all.
+#[inline(always)]
+pub const fn end_of_page(address: usize) -> usize {
+    (address | ((1 << abi::hot::PAGE_SHIFT) - 1)).wrapping_add(1)
+}
+
 impl Block {
     /// The thread's state; null before its first event and after its last.
     #[inline(always)]
@@ -184,15 +190,25 @@ impl Block {
         Some(unsafe { &*location })
     }
 
+    /// The locations of the page that `address` is in, if the inlined checks know it.
+    #[inline(always)]
+    pub fn page(&self, address: usize) -> Option<&'static Page<Location>> {
+        let page = address >> abi::hot::PAGE_SHIFT;
+        let entry = &self.cache[page % abi::hot::CACHE];
+        if entry.page.load(Ordering::Relaxed) != page {
+            return None;
+        }
+        let page = entry.cells.load(Ordering::Relaxed) as *const Page<Location>;
+        // SAFETY: `remember` put the page's shadow there, which has a location for each word and stays.
+        Some(unsafe { &*page })
+    }
+
     /// Is an access of `kind` to `size` bytes at `address`, within a word, redundant? If so, the thread need not enter. None if the inlined checks do not know
     /// the page.
     #[inline(always)]
     pub fn is_known(&self, kind: AccessKind, address: usize, size: u32) -> Option<bool> {
         let location = self.location(address)?;
-        let epoch = Epoch::from_bits(self.epoch.load(Ordering::Relaxed));
-        let entries: *const Entries = self.settled.load(Ordering::Relaxed).cast();
-        // SAFETY: a page is known, so the thread has begun, and `set_thread` put a table there.
-        let entries = unsafe { &*entries };
+        let (entries, epoch) = self.settled_and_epoch();
         let asked = Asked::within(kind, address, size);
         Some(location.is_known(entries, epoch, asked))
     }
@@ -200,39 +216,23 @@ impl Block {
     /// How many of the first of these accesses, each of `size` bytes within a word, are redundant.
     #[inline(always)]
     pub fn count_known(&self, kind: AccessKind, list: &[usize], size: u32) -> usize {
-        let epoch = Epoch::from_bits(self.epoch.load(Ordering::Relaxed));
-        let entries: *const Entries = self.settled.load(Ordering::Relaxed).cast();
         let unknown = |at: &usize| {
             at % 8 + size as usize > 8
                 || self.location(*at).is_none_or(|location| {
-                    // SAFETY: a page is known, so the thread has begun, and `set_thread` put a table there.
-                    let entries = unsafe { &*entries };
+                    let (entries, epoch) = self.settled_and_epoch();
                     !location.is_known(entries, epoch, Asked::within(kind, *at, size))
                 })
         };
         list.iter().position(unknown).unwrap_or(list.len())
     }
 
-    /// Are accesses of `kind` to the `words` words at `address` redundant? If so, the thread need not enter.
+    /// What the thread knows of states outside, and its epoch, as the inlined checks see them. A page must be known to them.
     #[inline(always)]
-    pub fn are_settled(&self, kind: AccessKind, address: usize, words: usize) -> bool {
-        let Some(first) = self.location(address) else {
-            return false;
-        };
-        if (address >> 3) % PAGE_WORDS + words > PAGE_WORDS || !address.is_multiple_of(8) {
-            return false;
-        }
+    pub fn settled_and_epoch(&self) -> (&'static Entries, Epoch) {
         let epoch = Epoch::from_bits(self.epoch.load(Ordering::Relaxed));
-        let asked = Asked::new(kind, 0xFF);
         let entries: *const Entries = self.settled.load(Ordering::Relaxed).cast();
         // SAFETY: a page is known, so the thread has begun, and `set_thread` put a table there.
-        let entries = unsafe { &*entries };
-        (0..words).all(|word| {
-            let location = (&raw const *first).wrapping_add(word);
-            // SAFETY: of the same page, which has a location for each word and stays.
-            let location = unsafe { &*location };
-            location.is_known(entries, epoch, asked)
-        })
+        (unsafe { &*entries }, epoch)
     }
 
     /// Remembers the shadow of the page that `address` is in, for the inlined checks.
