@@ -238,9 +238,10 @@ impl Generator {
             }
             // What indices in memory lead to, which the loop may change as well; sometimes more than a list has room for.
             8 | 9 => {
+                // Its counter goes too far for the other arrays.
                 let body = match self.random.below(2) {
                     0 => String::new(),
-                    _ => self.block(depth - 1, &inner, true),
+                    _ => self.block(depth - 1, counters, true),
                 };
                 let accesses: String = (0..1 + self.random.below(3))
                     .map(|_| {
