@@ -236,6 +236,11 @@ impl Checks {
         }
     }
 
+    /// Is there a check of so many bytes at such an address that is no range?
+    pub(crate) fn has_size(kind: Kind, size: u64, align: u64) -> bool {
+        sized(kind, size, align).is_some()
+    }
+
     /// A check of `length` bytes.
     pub(crate) fn range(&mut self, kind: Kind, pointer: Value, length: Value, stats: &mut Stats) {
         let (name, count) = match kind {

@@ -26,6 +26,7 @@
 //! - SSA makes [ASSIGN] and [RENAME] properties of values instead of history.
 //! - Loops that may not end do not hold back checks for ever: they commit them every now and then
 //!   ([`ir::Instr::Commit`]) and promise nothing to what precedes them. Calls that may not return are deadlines.
+//! - A cycle that is no natural loop carries nothing into its next round: what is pending is checked on the way back.
 //! - What stays in place in a loop that may be left before it is reached was accessed *if there was a round* ([`ir::ONCE`]);
 //!   the paper checks it in each round.
 //! - What an index in memory leads to is put on a list ([`ir::Gather`]), if asked for; the paper checks it in each round.

@@ -54,8 +54,8 @@ pub struct Options {
     pub proxies: ProxyUse,
     /// Believe, as the paper does, that every loop ends.
     pub loops_end: bool,
-    /// Check an access where it is if its deferred check would be several, one on each of many ways out of the same loop or of none. The
-    /// paper does not.
+    /// Check an access in its own block, with others that stay there, if its deferred check would be several, one on each of many ways out of the same
+    /// loop or of none. The paper does not.
     pub copies_stay: bool,
     /// Put checks of what an index in memory leads to on lists, see [`crate::ir::Gather`]. The paper does not.
     pub gathers: bool,
@@ -348,7 +348,7 @@ struct Placer<'a> {
     history: &'a History,
     anticipated: &'a Anticipated,
     contexts: bool,
-    /// Accesses that are checked where they are, unless something covers them.
+    /// Accesses that are checked in their own blocks, unless something covers them.
     stays: BTreeSet<AccessId>,
     out: Placement,
     /// Why there is a check at a point.
@@ -364,6 +364,8 @@ enum Why {
     Release,
     Merge,
     End,
+    /// [`Options::copies_stay`].
+    Stay,
 }
 
 /// Why an access needs no check somewhere.
@@ -481,6 +483,7 @@ impl Placer<'_> {
                 Why::Release => counts.at_release += 1,
                 Why::Merge => counts.at_merge += 1,
                 Why::End => counts.at_end += 1,
+                Why::Stay => {}
             }
         }
     }
@@ -533,22 +536,6 @@ impl Placer<'_> {
             .collect()
     }
 
-    /// Checks an access where it is, unless a check covers it or an access to come will.
-    fn stay(&mut self, point: Point, i: &Instr, checked: &mut Vec<Fact>, future: &[Fact]) {
-        let Instr::Access { id, kind, path, .. } = i else {
-            return;
-        };
-        let Some(fact) = self.a.fact(*id).filter(|_| self.stays.contains(id)) else {
-            return;
-        };
-        let solver = self.a.solver(point.block);
-        let known = checked.iter().chain(future);
-        if cover(&solver, known, fact, fact.kind).is_none() {
-            self.out.at(point, vec![single(*id, *kind, path)]);
-            insert(checked, fact.clone());
-        }
-    }
-
     /// Takes back what an earlier visit to `b` has placed.
     fn forget(&mut self, b: BlockId) {
         let range = Point { block: b, index: 0 }..=Point {
@@ -582,13 +569,10 @@ impl Placer<'_> {
     fn block(&mut self, b: BlockId, mut checked: Vec<Fact>) -> Vec<Fact> {
         let a = self.a;
         let block = &a.f.blocks[b.index()];
-        // What is to come is asked for after an access that stays.
-        let anticipated = self.anticipated.points(a, b, |index| {
-            let before = index.checked_sub(1).and_then(|i| block.instrs.get(i));
-            let stays = matches!(before, Some(Instr::Access { id, .. }) if self.stays.contains(id));
-            self.contexts || stays
-        });
+        let anticipated = self.anticipated.points(a, b, |_| self.contexts);
         let mut past = self.history.at(b).to_vec();
+        // Accesses that are checked in this block at the latest.
+        let mut staying: Vec<Fact> = Vec::new();
         for (index, i) in block.instrs.iter().enumerate() {
             let point = Point { block: b, index };
             let kills = a.kills(i);
@@ -605,17 +589,19 @@ impl Placer<'_> {
                     Why::Release
                 };
                 self.checks(point, &past, &mut checked, future, &[], why);
+                staying.clear();
             }
-            if let Instr::Access { id, kind, path, .. } = i
-                && self.history.immediate.contains(id)
-            {
-                self.out.at(point, vec![single(*id, *kind, path)]);
+            if let Instr::Access { id, kind, path, .. } = i {
+                if self.history.immediate.contains(id) {
+                    self.out.at(point, vec![single(*id, *kind, path)]);
+                } else if self.stays.contains(id) {
+                    staying.extend(a.fact(*id).cloned());
+                }
             }
             self.context(point, &past, &checked, &anticipated[index]);
             if kills.forgets {
                 checked.clear();
             }
-            self.stay(point, i, &mut checked, &anticipated[index + 1]);
             self.history.transfer(a, i, &mut past);
         }
         let point = Point {
@@ -628,6 +614,8 @@ impl Placer<'_> {
         if kills.any() {
             let future = if kills.deadline { &[] } else { future };
             self.checks(point, &past, &mut checked, future, &[], Why::End);
+        } else {
+            self.checks(point, &staying, &mut checked, future, &[], Why::Stay);
         }
         if let [s] = a.cfg.succs[b.index()][..]
             && a.cfg.preds[s.index()].len() > 1

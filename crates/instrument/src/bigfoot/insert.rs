@@ -10,7 +10,7 @@ use placement::ir::{self, AccessId, BlockId, Check, Path, Point};
 use placement::{Lin, Placement};
 use std::collections::HashMap;
 
-/// A range of at most so many locations, known before the program runs, has a check of its own if they are words,
+/// A range of at most so many locations, known before the program runs, has a check of its own if there is one of that size,
 /// and is checked one by one otherwise: both have quick paths.
 const ONE_BY_ONE: i64 = 4;
 
@@ -217,8 +217,10 @@ impl Inserter<'_> {
                 (distance - 1) / stride + 1
             };
             let align = self.alignment(size, sources);
-            if stride == size && align >= 8 && count > 1 && count <= ONE_BY_ONE {
-                let bytes = u64::try_from(count * stride).unwrap_or(0);
+            let bytes = u64::try_from(count * stride).unwrap_or(0);
+            // One that may straddle words takes as long as three within one.
+            let is_quick = align >= 8 || count > 2;
+            if stride == size && count > 1 && is_quick && Checks::has_size(kind, bytes, align) {
                 self.checks.bytes(kind, start, bytes, align, self.stats);
             } else if count <= ONE_BY_ONE {
                 for index in 0..count {
