@@ -100,7 +100,7 @@ fn slowly(
 }
 
 /// Checks an access as that of a single word is.
-fn one(
+pub fn one(
     own: &tls::Block,
     thread: &mut Thread,
     runtime: &Runtime,

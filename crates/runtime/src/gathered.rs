@@ -12,7 +12,8 @@ use engine::shadow::Comb;
 use event::{AccessKind, Addr};
 
 use crate::analysis::{Analysis, State};
-use crate::entry::{quick_any, quick_words, range_inside, slow_word};
+use crate::entry::{quick_words, range_inside};
+use crate::few;
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
 use crate::unwind::caller;
@@ -114,14 +115,7 @@ fn run(
     pc: usize,
 ) {
     if at % 8 + bytes <= 8 {
-        let size = bytes as u32;
-        if own.count_known(kind, &[at], size) == 0
-            && !quick_any(own, thread, runtime, kind, at, size, pc)
-        {
-            slow_word(own, thread, runtime, kind, at, size, pc);
-            thread.show(own);
-        }
-        return;
+        return few::one(own, thread, runtime, kind, (at, bytes as u32), pc);
     }
     many(own, thread, runtime, kind, (at, bytes), size, pc);
 }

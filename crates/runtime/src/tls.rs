@@ -213,19 +213,6 @@ impl Block {
         Some(location.is_known(entries, epoch, asked))
     }
 
-    /// How many of the first of these accesses, each of `size` bytes within a word, are redundant.
-    #[inline(always)]
-    pub fn count_known(&self, kind: AccessKind, list: &[usize], size: u32) -> usize {
-        let unknown = |at: &usize| {
-            at % 8 + size as usize > 8
-                || self.location(*at).is_none_or(|location| {
-                    let (entries, epoch) = self.settled_and_epoch();
-                    !location.is_known(entries, epoch, Asked::within(kind, *at, size))
-                })
-        };
-        list.iter().position(unknown).unwrap_or(list.len())
-    }
-
     /// What the thread knows of states outside, and its epoch, as the inlined checks see them. A page must be known to them.
     #[inline(always)]
     pub fn settled_and_epoch(&self) -> (&'static Entries, Epoch) {
