@@ -36,6 +36,9 @@ pub(crate) struct Place {
     /// Put checks of what an index in memory leads to on lists, as programs are linked.
     #[arg(long)]
     lists: bool,
+    /// Take an element that a loop chooses for the one that it began with, as programs are linked.
+    #[arg(long)]
+    choices: bool,
     /// Count accesses and checks, by rule.
     #[arg(long)]
     stats: bool,
@@ -78,6 +81,7 @@ impl Place {
             loops_end: self.loops_end,
             copies_stay: false,
             gathers: self.lists,
+            choices: self.choices,
             contexts: self.contexts,
         };
         let placed = place_program(&lowered.program, options);

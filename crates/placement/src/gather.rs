@@ -91,7 +91,7 @@ fn is_prompt(a: &Analysis<'_>, l: usize, at: BlockId) -> bool {
 }
 
 /// Is there nothing in loop `l` that a check may not cross, and are there places for checks wherever it is left?
-fn is_quiet(a: &Analysis<'_>, l: usize) -> bool {
+pub(crate) fn is_quiet(a: &Analysis<'_>, l: usize) -> bool {
     let mut inside = a.cfg.order.iter().filter(|b| contains(a, l, **b));
     inside.all(|b| {
         let block = &a.f.blocks[b.index()];

@@ -387,6 +387,43 @@ impl Generator<'_> {
         body.stmts.splice(at..at, accesses);
     }
 
+    /// An element that the loop over `x` keeps or replaces by the one it is at; now and then without having accessed that one, or by another one.
+    fn chosen(&mut self, out: &mut Vec<Stmt>, body: &mut Body, x: &str) {
+        let c = self.small();
+        out.push(stmt(StmtKind::Assign("w".into(), Expr::Int(c))));
+        let array: String = self.random.pick(&ARRAYS).into();
+        let access = |index: Expr, random: &mut Random| {
+            let place = Place::Element(array.clone(), index);
+            stmt(match random.below(4) {
+                0 => StmtKind::Write(place, Expr::Int(1)),
+                _ => StmtKind::Read("t".into(), place),
+            })
+        };
+        let other = match self.random.below(6) {
+            0 => self.index_by(x),
+            1 => self.index(),
+            _ => var(x),
+        };
+        let better = StmtKind::Assign("w".into(), other);
+        let then = Body {
+            stmts: vec![stmt(better)],
+        };
+        let cond = self.condition();
+        let mut walk = vec![
+            access(var(x), self.random),
+            access(var("w"), self.random),
+            stmt(StmtKind::If(cond, then, Body::default())),
+        ];
+        if self.random.chance(15) {
+            walk.remove(self.random.below(2));
+        }
+        if self.random.chance(20) {
+            walk.rotate_left(1);
+        }
+        let at = self.random.below(body.stmts.len() + 1);
+        body.stmts.splice(at..at, walk);
+    }
+
     fn index_by(&mut self, x: &str) -> Expr {
         match self.random.below(4) {
             0 => Expr::Int(self.small()),
@@ -425,6 +462,9 @@ impl Generator<'_> {
         }
         if self.random.chance(25) {
             self.indirect(&mut body, x);
+        }
+        if self.random.chance(15) {
+            self.chosen(out, &mut body, x);
         }
         body.stmts
             .push(stmt(StmtKind::Assign(x.into(), plus(x, step))));

@@ -445,7 +445,7 @@ impl<'p> Machine<'p> {
                     OpaqueOp::Mul => l.checked_mul(r),
                     OpaqueOp::Div => l.checked_div_euclid(r),
                     OpaqueOp::Rem => l.checked_rem_euclid(r),
-                    OpaqueOp::Unknown => return Err(Fault::Unknown),
+                    OpaqueOp::Choice | OpaqueOp::Unknown => return Err(Fault::Unknown),
                 };
                 self.set(t, Some(*dst), v.ok_or(Fault::Arithmetic)?);
             }

@@ -305,6 +305,8 @@ pub enum OpaqueOp {
     Mul,
     Div,
     Rem,
+    /// One of the operands. The interpreter refuses it.
+    Choice,
     /// Nobody knows: LLVM values that are not linear. The interpreter refuses it.
     Unknown,
 }

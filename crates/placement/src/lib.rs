@@ -12,6 +12,7 @@
 //!
 //! 1. `cfg`, `values`, `conditions`: dominators and loops; what variables are worth (definitions, induction variables,
 //!    merges); what branch tests and loop invariants say.
+//!    `choices`, if wanted: what a loop chooses is taken for what it began with.
 //! 2. `history`: past accesses, forwards. `sweep` conjectures what loops have swept over; the fixed point decides.
 //! 3. `anticipate`: accesses to come, backwards.
 //! 4. `place`: past checks, forwards, and the checks themselves, where they can wait no longer. `coalesce` makes few of many.
@@ -30,6 +31,7 @@
 //! - What stays in place in a loop that may be left before it is reached was accessed *if there was a round* ([`ir::ONCE`]);
 //!   the paper checks it in each round.
 //! - What an index in memory leads to is put on a list ([`ir::Gather`]), if asked for; the paper checks it in each round.
+//! - An element that a loop keeps or replaces, such as the largest so far, is the one that it began with (`choices`), if asked for; the paper checks it in each round.
 //! - Exceptions are edges, or deadlines where nothing handles them.
 //! - Alias facts and one-way proxies, which are not address-precise, are off unless asked for.
 //!
@@ -47,6 +49,7 @@ mod alias;
 mod analysis;
 mod anticipate;
 mod cfg;
+mod choices;
 mod coalesce;
 mod conditions;
 mod cover;

@@ -16,6 +16,7 @@ use crate::alias;
 use crate::analysis::Analysis;
 use crate::anticipate::Anticipated;
 use crate::cfg::Cfg;
+use crate::choices;
 use crate::coalesce::{coalesce, compact};
 use crate::cover::{Fact, cover, insert};
 use crate::gather;
@@ -59,6 +60,8 @@ pub struct Options {
     pub copies_stay: bool,
     /// Put checks of what an index in memory leads to on lists, see [`crate::ir::Gather`]. The paper does not.
     pub gathers: bool,
+    /// Take an element that a loop chooses for the one that it began with, where the others are accessed besides. The paper does not.
+    pub choices: bool,
     /// Keep the contexts.
     pub contexts: bool,
 }
@@ -72,6 +75,7 @@ impl Default for Options {
             loops_end: false,
             copies_stay: false,
             gathers: false,
+            choices: false,
             contexts: false,
         }
     }
@@ -113,6 +117,8 @@ pub struct Counts {
     pub fallback: u64,
     /// Accesses that are not deferred because there would be several checks for each ([`Options::copies_stay`]).
     pub stayed: u64,
+    /// Accesses to what a loop chooses that are taken for those to what it began with ([`Options::choices`]).
+    pub settled: u64,
 }
 
 impl Counts {
@@ -129,6 +135,7 @@ impl Counts {
             commits: self.commits + other.commits,
             fallback: self.fallback + other.fallback,
             stayed: self.stayed + other.stayed,
+            settled: self.settled + other.settled,
         }
     }
 }
@@ -175,6 +182,10 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
     if options.mode == Mode::All || has_critical_edge(f, &cfg) {
         return everywhere(f, &cfg, options.mode != Mode::All);
     }
+    let settled = (options.choices && options.mode == Mode::BigFoot)
+        .then(|| choices::settled(f, &cfg, effects, options.loops_end))
+        .flatten();
+    let (f, settled) = settled.as_ref().map_or((f, 0), |(f, count)| (f, *count));
     let mut aliases = Vec::new();
     let mut values = Values::new(f, &cfg, &aliases);
     let mut a = Analysis::new(f, cfg.clone(), values, effects, options.loops_end);
@@ -222,6 +233,7 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
     for id in &placer.stays {
         out.fates[id.index()].stayed = true;
     }
+    out.counts.settled = settled;
     out.counts.stayed = placer.stays.len() as u64;
     out.counts.immediate = history.immediate.len() as u64;
     out.counts.accesses = u64::from(f.accesses);

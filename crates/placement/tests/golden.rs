@@ -131,3 +131,13 @@ fn gathers() {
     };
     golden("gathers", "lists", options);
 }
+
+/// What a loop chooses: only what it accesses besides, and with nothing in between that a check may not cross.
+#[test]
+fn choices() {
+    let options = Options {
+        choices: true,
+        ..Options::default()
+    };
+    golden("choices", "chosen", options);
+}

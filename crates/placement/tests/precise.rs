@@ -93,6 +93,8 @@ struct Tally {
     visited: usize,
     /// Checks that are put on lists.
     gathers: usize,
+    /// Accesses to what a loop chooses.
+    settled: u64,
     commits: u64,
     at_merge: u64,
     proxies: usize,
@@ -207,7 +209,7 @@ fn listing(m: &Machine<'_>) -> String {
     lines.join("\n")
 }
 
-fn options() -> [(&'static str, Options); 8] {
+fn options() -> [(&'static str, Options); 9] {
     let plain = Options::default();
     let redcard = Options {
         mode: Mode::RedCard,
@@ -232,6 +234,13 @@ fn options() -> [(&'static str, Options); 8] {
             Options {
                 copies_stay: true,
                 gathers: true,
+                ..plain
+            },
+        ),
+        (
+            "bigfoot with choices",
+            Options {
+                choices: true,
                 ..plain
             },
         ),
@@ -366,6 +375,7 @@ fn count(placed: &Placed, tally: &mut Tally) {
         tally.static_accesses += p.counts.accesses;
         tally.static_checks += p.counts.checks;
         tally.commits += p.counts.commits;
+        tally.settled += p.counts.settled;
         tally.at_merge += p.counts.at_merge;
         tally.anticipated += p.fates.iter().filter(|f| f.anticipated).count();
         tally.already_checked += p.fates.iter().filter(|f| f.already_checked).count();
@@ -402,5 +412,6 @@ fn checks_are_precise() {
     assert!(share(tally.commits as usize), "loops without a known end");
     assert!(share(tally.visited), "loops left after some round, or none");
     assert!(share(tally.gathers), "indices in memory");
+    assert!(share(tally.settled as usize), "indices that are chosen");
     assert!(tally.unsaid * 20 < tally.programs, "nearly all have a text");
 }

@@ -139,6 +139,16 @@ impl Values {
         linear.lin
     }
 
+    /// What a choice gets if it is `value`: one that is not exact is a root.
+    pub(super) fn chosen(&mut self, value: Value) -> Option<Lin> {
+        let linear = self.of(value)?;
+        Some(if linear.exact {
+            linear.lin
+        } else {
+            self.root(value).lin
+        })
+    }
+
     /// Merges that have become roots since the last call.
     pub(super) fn take_merges(&mut self) -> Vec<Value> {
         std::mem::take(&mut self.todo)

@@ -77,6 +77,8 @@ pub(super) fn lower(
         immediate: Vec::new(),
         dropped: Vec::new(),
         others: Vec::new(),
+        choices: HashMap::new(),
+        asked: 0,
     };
     let mut steps: Vec<Vec<(Value, Step)>> = Vec::with_capacity(blocks.len());
     let mut ends = Vec::with_capacity(blocks.len());
@@ -166,6 +168,10 @@ struct Lowering<'a> {
     immediate: Vec<Access>,
     dropped: Vec<(Access, Count)>,
     others: Vec<(Value, Effect)>,
+    /// Choices that are roots, and what they choose from.
+    choices: HashMap<Value, [Lin; 2]>,
+    /// Roots that were asked whether they are one.
+    asked: usize,
 }
 
 impl Lowering<'_> {
@@ -315,10 +321,11 @@ impl Lowering<'_> {
         Ok(End::Plain(plain))
     }
 
-    /// Every merge that is a root, with its operands; those may make more merges roots.
+    /// Every merge that is a root, with its operands; those may make more merges roots, and so may those of choices.
     fn merges(&mut self) -> Vec<(Value, Vec<(BlockId, Lin)>)> {
         let mut out = Vec::new();
         loop {
+            self.find_choices();
             let new = self.values.take_merges();
             if new.is_empty() {
                 return out;
@@ -335,6 +342,38 @@ impl Lowering<'_> {
                 }
                 out.push((phi, args));
             }
+        }
+    }
+
+    /// The operands of choices that are roots.
+    fn find_choices(&mut self) {
+        while self.asked < self.values.roots().len() {
+            let root = self.values.roots()[self.asked];
+            self.asked += 1;
+            if root.opcode() == Some(Opcode::LLVMSelect)
+                && let Some((yes, no)) = root.operand(1).zip(root.operand(2))
+                && let Some(yes) = self.values.chosen(yes)
+                && let Some(no) = self.values.chosen(no)
+            {
+                self.choices.insert(root, [yes, no]);
+            }
+        }
+    }
+
+    /// What is to be known of a root that is neither an access nor a call.
+    fn opaque(&self, dst: ir::Var, root: Value) -> Instr {
+        if let Some(ways) = self.choices.get(&root) {
+            return Instr::Opaque {
+                dst,
+                op: ir::OpaqueOp::Choice,
+                args: ways.to_vec(),
+            };
+        }
+        let index = index_behind(root).and_then(|load| self.values.var(load));
+        Instr::Opaque {
+            dst,
+            op: ir::OpaqueOp::Unknown,
+            args: index.map(Lin::from).into_iter().collect(),
         }
     }
 
@@ -376,15 +415,7 @@ impl Lowering<'_> {
                 origins.push(instruction);
             }
             if let Some(dst) = dst {
-                instrs.push(Instr::Opaque {
-                    dst,
-                    op: ir::OpaqueOp::Unknown,
-                    args: index_behind(instruction)
-                        .and_then(|load| self.values.var(load))
-                        .map(Lin::from)
-                        .into_iter()
-                        .collect(),
-                });
+                instrs.push(self.opaque(dst, instruction));
                 origins.push(instruction);
             }
         }

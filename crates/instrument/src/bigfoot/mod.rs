@@ -78,6 +78,7 @@ impl Program {
         let options = Options {
             mode,
             copies_stay: true,
+            choices: true,
             ..Options::default()
         };
         let placed = lowered

@@ -365,7 +365,7 @@ impl<'a> Writer<'a> {
                     let symbol = match op {
                         OpaqueOp::Mul => "*",
                         OpaqueOp::Div => "/",
-                        OpaqueOp::Rem | OpaqueOp::Unknown => "%",
+                        OpaqueOp::Rem | OpaqueOp::Choice | OpaqueOp::Unknown => "%",
                     };
                     let line = format!("{fresh} = ({});", texts.join(&format!(") {symbol} (")));
                     self.renames
