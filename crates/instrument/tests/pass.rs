@@ -144,7 +144,7 @@ tests! {
     scalars vectors aggregates memory_intrinsics masked x86 atomics libatomic fences
     skip_stack skip_heap skip_constant skip_thread_local skip_covered skip_profile skip_segment
     byval variadic policy note context context_slow hot hot_cold locations count witness
-    place_straight place_loops place_divided place_rare place_calls place_indirect place_indirect_open place_stays place_unwind place_endless place_redcard place_fallback place_kept place_values place_last place_continued
+    place_straight place_loops place_divided place_rare place_calls place_indirect place_indirect_open place_stays place_unwind place_endless place_redcard place_fallback place_kept place_values place_last place_continued place_chosen
 }
 
 /// In a large program the quick path is inlined in small loops only; elsewhere the check is one call.

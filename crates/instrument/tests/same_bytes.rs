@@ -178,7 +178,7 @@ impl Generator {
         let (i, p) = (self.fresh("i"), self.fresh("p"));
         let mut inner = counters.to_vec();
         inner.push(i.clone());
-        match self.random.below(11) {
+        match self.random.below(13) {
             0..=2 => {
                 let body = self.block(depth - 1, &inner, true);
                 format!(
@@ -259,6 +259,31 @@ impl Generator {
                 let high = self.random.one(&["n", "n + m", "m * 20", "150"]);
                 format!(
                     "for ({signed} {i} = {low}; {i} < {high}; {i} += {step}) {{\n{accesses}{body}}}\n"
+                )
+            }
+            // An element that the loop chooses, and then one of a row that only the program knows to be in it.
+            11 | 12 => {
+                let body = match self.random.below(3) {
+                    0 => self.block(depth - 1, &inner, true),
+                    _ => String::new(),
+                };
+                let chosen = self.fresh("w");
+                let other = self
+                    .random
+                    .one(&["I", "I", "I", "I + 1", "n", "W > 1 ? W - 1 : I"]);
+                let value = self.random.one(&["I", "I", "I", "I + 1", "n"]);
+                let test = format!("{array}[{value}] > {array}[W]");
+                let walk = match self.random.below(3) {
+                    0 => format!("{array}[W] += 1; if ({array}[I]++ > 3) W = {other};\n"),
+                    _ => format!("if ({test}) W = {other};\n"),
+                };
+                let row = format!("{array}[{}] += 1;\n", self.random.one(&["I", "I", "I + 2"]));
+                let name = |text: &str| text.replace('I', &i).replace('W', &chosen);
+                let (walk, row) = (name(&walk), name(&row));
+                let each = format!("for ({signed} {i} = {low}; {i} < {high}; {i}++)");
+                format!(
+                    "{{ {signed} {chosen} = {low}; {each} {{\n{walk}{body}}}\n\
+                     {array}[{chosen}] = {array}[n];\n{each} {row}}}\n"
                 )
             }
             _ => {

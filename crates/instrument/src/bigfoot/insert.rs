@@ -67,8 +67,9 @@ pub(super) fn insert(
         // Ranges first: a word that is in one, as nobody could know here, then has nothing left to do.
         let mut list: Vec<&Check> = list.iter().collect();
         list.sort_by_key(|check| extent(&check.paths) == ::places::Extent::One);
-        for check in list {
-            this.check(before, check);
+        for (done, check) in list.iter().enumerate() {
+            let outside = this.unless_in_range(before, check, &list[..done]);
+            this.check(outside, check);
         }
     }
     for access in &lowered.immediate {
@@ -165,6 +166,63 @@ impl Inserter<'_> {
         inside
     }
 
+    /// Makes code before `before` that runs if the one location of `check` is in none of the ranges of `done`, which are checked there, too: an element of a row that
+    /// is gone through, such as the pivot's, has an index that only the program knows. Ranges elsewhere in memory are not asked.
+    fn unless_in_range(&mut self, before: Value, check: &Check, done: &[&Check]) -> Value {
+        let [one] = &check.paths[..] else {
+            return before;
+        };
+        let covers = |other: &&&Check| other.kind == ir::Kind::Write || check.kind == other.kind;
+        let ranges = done.iter().filter(covers).flat_map(|other| &other.paths);
+        let found = ranges
+            .filter(|_| one.extent == ir::Extent::One)
+            .find_map(|range| {
+                let ir::Extent::Many { hi, stride } = &range.extent else {
+                    return None;
+                };
+                let (from, bytes) = (one.lo.minus(&range.lo)?, hi.minus(&range.lo)?);
+                let size = i64::from(one.size);
+                let alike = *stride == size && range.size == one.size;
+                // Elements of one array: in the range if they begin there.
+                (alike
+                    && from.divisible_by(size)
+                    && bytes.divisible_by(size)
+                    && self.is_near(&from)
+                    && bytes.as_constant().is_none())
+                .then_some((from, bytes))
+            });
+        let Some((from, bytes)) = found else {
+            return before;
+        };
+        let line_of = self.line_of(before, check);
+        self.checks.before(before, line_of, self.lowered.function);
+        let (from, bytes) = (self.number(&from), self.at_least_zero(&bytes));
+        let outside = self.checks.builder().reaches(from, bytes);
+        outside.branch_before(before)
+    }
+
+    /// Is it a distance within one object? Then no pointer is left over.
+    fn is_near(&self, distance: &Lin) -> bool {
+        let pointer = self.context.pointer();
+        let is_pointer = |x: ir::Var| self.lowered.roots[x.index()].kind() == pointer;
+        distance.as_constant().is_none() && !distance.vars().any(is_pointer)
+    }
+
+    fn at_least_zero(&self, e: &Lin) -> Value {
+        let bytes = self.number(e);
+        let builder = self.checks.builder();
+        builder.select(builder.is_negative(bytes), self.constant(0), bytes)
+    }
+
+    /// The instruction whose line a check has.
+    fn line_of(&self, before: Value, check: &Check) -> Value {
+        let source = check
+            .sources
+            .first()
+            .and_then(|id| self.lowered.accesses.get(id.index()));
+        source.map_or(before, |access| access.instruction)
+    }
+
     fn check(&mut self, before: Value, check: &Check) {
         let (kind, line_of) = self.describe(before, check, extent(&check.paths));
         self.checks.before(before, line_of, self.lowered.function);
@@ -184,11 +242,7 @@ impl Inserter<'_> {
             ir::Kind::Read => Kind::Read,
             ir::Kind::Write => Kind::Write,
         };
-        let source = check
-            .sources
-            .first()
-            .and_then(|id| self.lowered.accesses.get(id.index()));
-        let line_of = source.map_or(before, |access| access.instruction);
+        let line_of = self.line_of(before, check);
         self.places.push(places::Check {
             at: line_of,
             kind,

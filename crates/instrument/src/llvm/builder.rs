@@ -186,15 +186,24 @@ impl Builder {
         )))
     }
 
-    pub(crate) fn are_equal(&self, left: Value, right: Value) -> Value {
+    fn compare(&self, predicate: llvm_sys::LLVMIntPredicate, left: Value, right: Value) -> Value {
         self.done(Value(llvm!(
             LLVMBuildICmp,
             self.raw,
-            llvm_sys::LLVMIntPredicate::LLVMIntEQ,
+            predicate,
             left.0,
             right.0,
             NAMELESS
         )))
+    }
+
+    pub(crate) fn are_equal(&self, left: Value, right: Value) -> Value {
+        self.compare(llvm_sys::LLVMIntPredicate::LLVMIntEQ, left, right)
+    }
+
+    /// Is `left`, without a sign, no less than `right`?
+    pub(crate) fn reaches(&self, left: Value, right: Value) -> Value {
+        self.compare(llvm_sys::LLVMIntPredicate::LLVMIntUGE, left, right)
     }
 
     pub(crate) fn is_zero(&self, value: Value) -> Value {
