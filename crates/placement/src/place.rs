@@ -649,7 +649,13 @@ impl Placer<'_> {
         let here = |facts: &[Fact]| -> Vec<Fact> {
             facts.iter().filter_map(|f| edge.backward_fact(f)).collect()
         };
-        let kept = here(self.history.at(s));
+        // What waits when a loop begins that has a deadline in each of its rounds is checked in the first of them at the latest, and would be in all others, too: where ways
+        // meet, nobody knows that it was.
+        let entered = a.cfg.loop_of_header[s.index()].filter(|_| !a.cfg.is_back_edge(b, s));
+        let kept = match entered {
+            Some(l) if self.has_deadline(l) => Vec::new(),
+            _ => here(self.history.at(s)),
+        };
         // What waits for the next round of a cycle that is no natural loop might wait for ever.
         let future = if a.cfg.is_irregular_edge(b, s) {
             Vec::new()
@@ -678,6 +684,19 @@ impl Placer<'_> {
                 }
             }
         }
+    }
+
+    /// Is there a deadline in each round of loop `l`?
+    fn has_deadline(&self, l: usize) -> bool {
+        let (a, this) = (self.a, &self.a.cfg.loops[l]);
+        let inside = a.cfg.order.iter().filter(|b| this.contains[b.index()]);
+        inside
+            .filter(|b| this.latches.iter().all(|to| a.cfg.dominates(**b, *to)))
+            .any(|b| {
+                let block = &a.f.blocks[b.index()];
+                let mut instrs = block.instrs.iter();
+                instrs.any(|i| a.kills(i).deadline) || a.terminator_kills(&block.term).deadline
+            })
     }
 
     /// `C = Checks(H, H', A)`, placed at `point` and remembered in `checked`.

@@ -141,3 +141,9 @@ fn choices() {
     };
     golden("choices", "chosen", options);
 }
+
+/// What waits when a loop with a deadline in each round begins.
+#[test]
+fn deadlines() {
+    golden("deadlines", "bigfoot", Options::default());
+}
