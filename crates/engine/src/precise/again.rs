@@ -167,14 +167,14 @@ impl<R: Rule> Shadow<R> {
         // Words of a row in one piece may be accessed besides.
         let hint = (kind == AccessKind::Write && words.period == 1).then_some(epoch);
         let pages = self.memory.again(words, hint, |single, lane| {
-            if lane[0].gives(epoch, asked) || lane[1].gives(epoch, asked) {
-                repeated += 1;
-                return true;
-            }
             // What is at the end of a row is unlike the rest.
             let like = &mut likes[usize::from(single)];
             if let Some(new) = like.again(*lane, cell) {
                 *lane = new;
+                return true;
+            }
+            if lane[0].gives(epoch, asked) || lane[1].gives(epoch, asked) {
+                repeated += 1;
                 return true;
             }
             touch::<R>(lane, cell, clock, slots, like)

@@ -18,15 +18,13 @@
 use event::AccessKind;
 
 use super::cell::Epoch;
-use super::sweep::Sweep;
+use super::sweep::{Row, Sweep};
 use crate::lock::{AtomicU64, Ordering};
 
 /// Slots share places by their number.
 const WAYS: usize = 4;
 const EPOCH: u64 = (1 << 36) - 1;
 const FIRST: u32 = 36;
-const LAST: u32 = 45;
-const PERIOD: u32 = 54;
 
 /// The last accesses to a page, by kind and by some slots.
 #[derive(Debug, Default)]
@@ -40,15 +38,9 @@ fn way(epoch: Epoch) -> usize {
 
 impl Hints {
     /// The thread that is in `epoch` has accessed these words in it, and that is recorded. The caller has the page locked.
-    #[inline(never)]
-    pub(super) fn set(&self, epoch: Epoch, kind: AccessKind, sweep: Sweep) {
-        if sweep.mask != 0xFF {
-            return;
-        }
-        let hint = epoch.bits() & EPOCH
-            | u64::from(sweep.first) << FIRST
-            | u64::from(sweep.last) << LAST
-            | u64::from(sweep.period - 1) << PERIOD;
+    #[inline]
+    pub(super) fn set(&self, epoch: Epoch, kind: AccessKind, row: Row) {
+        let hint = epoch.bits() & EPOCH | u64::from(row.0 & Row::WORDS) << FIRST;
         self.all[kind as usize][way(epoch)].store(hint, Ordering::Relaxed);
     }
 
@@ -72,8 +64,8 @@ impl Hints {
 
 /// Are the words of `sweep` among those of a hint?
 fn has(hint: u64, sweep: Sweep) -> bool {
-    let word = |at: u32| (hint >> at) as u16 % 512;
-    let (first, last, period) = (word(FIRST), word(LAST), (hint >> PERIOD) as u16 + 1);
+    let row = Row((hint >> FIRST) as u32);
+    let (first, last, period) = (row.first(), row.last(), row.period());
     first <= sweep.first
         && sweep.last <= last
         && (sweep.first - first).is_multiple_of(period)
@@ -106,7 +98,7 @@ mod tests {
             .collect();
         for &made in &sweeps {
             let hints = Hints::default();
-            hints.set(epoch, Read, made);
+            hints.set(epoch, Read, made.row());
             for &asked in &sweeps {
                 let known = asked.words().all(|word| made.words().any(|w| w == word));
                 if hints.answer(epoch, Read, asked) {
@@ -124,12 +116,8 @@ mod tests {
             }
             hints.clear();
             assert!(!hints.answer(epoch, Read, made));
-            hints.set(epoch, Write, made);
+            hints.set(epoch, Write, made.row());
             assert!(hints.answer(epoch, Read, made) && hints.answer(epoch, Write, made));
-            let part = Sweep { mask: 1, ..made };
-            hints.clear();
-            hints.set(epoch, Write, part);
-            assert!(!hints.answer(epoch, Write, part));
         }
     }
 }

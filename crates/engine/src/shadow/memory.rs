@@ -178,12 +178,12 @@ impl Memory {
         let mut table = self.whole.page(number(words.first))?;
         loop {
             let number = number(rest.first);
-            let (_, sweep) = rest.next()?;
+            let row = rest.take_row()?;
             let index = table[word_of(number)].as_runs()?;
-            let single = sweep.first == sweep.last;
+            let single = row.first() == row.last();
             if !self
                 .runs
-                .again(index, number.0, sweep, hint, |lane| f(single, lane))
+                .again(index, number.0, row, hint, |lane| f(single, lane))
             {
                 return None;
             }

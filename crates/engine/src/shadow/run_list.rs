@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use super::cell::Cell;
 use super::pages::PAGE_WORDS;
-use super::sweep::{LONGEST_PERIOD, Sweep};
+use super::sweep::{LONGEST_PERIOD, Row, Sweep};
 
 /// Cells of a location.
 pub(super) type Lane = [Cell; 2];
@@ -162,42 +162,34 @@ const KNOWN: usize = 8;
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Known {
-    /// See [`Known::key`]; 0: none.
+    /// The one to be forgotten next.
+    next: u16,
+    /// A [`Row`] each; 0: none.
     sweeps: [u32; KNOWN],
     /// Of their lanes.
     places: [u16; KNOWN],
-    /// The one to be forgotten next.
-    next: u16,
 }
 
 impl Known {
-    /// The words of a sweep.
     #[inline(always)]
-    fn key(sweep: Sweep) -> u32 {
-        let (first, last) = (u32::from(sweep.first), u32::from(sweep.last));
-        first | last << 10 | u32::from(sweep.period) << 20
+    fn find(&self, row: Row) -> Option<usize> {
+        Some(usize::from(self.places[self.position(row)?]))
     }
 
     #[inline(always)]
-    fn find(&self, sweep: Sweep) -> Option<usize> {
-        Some(usize::from(self.places[self.position(sweep)?]))
+    fn position(&self, row: Row) -> Option<usize> {
+        self.sweeps.iter().position(|&known| known == row.0)
     }
 
-    #[inline(always)]
-    fn position(&self, sweep: Sweep) -> Option<usize> {
-        let key = Known::key(sweep);
-        self.sweeps.iter().position(|&known| known == key)
-    }
-
-    fn note(&mut self, sweep: Sweep, place: usize) {
+    fn note(&mut self, row: Row, place: usize) {
         let at = usize::from(self.next) % KNOWN;
         self.next = at as u16 + 1;
-        self.set(at, sweep, place);
+        self.set(at, row, place);
     }
 
     #[inline(always)]
-    fn set(&mut self, at: usize, sweep: Sweep, place: usize) {
-        self.sweeps[at] = Known::key(sweep);
+    fn set(&mut self, at: usize, row: Row, place: usize) {
+        self.sweeps[at] = row.0;
         self.places[at] = place as u16;
     }
 
@@ -210,22 +202,32 @@ impl Known {
     }
 }
 
-/// The runs of a page. First what is needed for a sweep that is known.
+/// The runs of a page. What is needed for a sweep that is known comes first, and each part has lines of the cache to itself, see
+/// [`RunPages`](super::run_pages::RunPages).
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct RunList {
     /// As many as there are lanes, or one for each word.
     lanes: Vec<Lane>,
-    /// As long as no lane moves.
-    known: Known,
     runs: u16,
     /// How many lanes there are.
     count: u16,
+    /// As long as no lane moves.
+    known: Known,
     /// Lanes before each word of `marks`.
     before: [u16; PAGE_WORDS / 64],
     starts: Marks,
     marks: Marks,
 }
+
+/// Where what a known sweep is found by begins: a line of the cache, if the list begins half a line before. So do marks and starts.
+pub(super) const KNOWN_AT: usize =
+    core::mem::offset_of!(RunList, known) + core::mem::offset_of!(Known, sweeps);
+const _: () = assert!(
+    KNOWN_AT == 32
+        && core::mem::offset_of!(RunList, starts) == KNOWN_AT + 64
+        && core::mem::offset_of!(RunList, marks) == KNOWN_AT + 128
+);
 
 impl RunList {
     /// One run.
@@ -341,23 +343,19 @@ impl RunList {
         &mut self.lanes[place]
     }
 
-    /// The place of the lane that has the words of `sweep`, and no others, if that is [known](RunList::note).
+    /// The place of the lane that has the words of `row`, and no others, if that is [known](RunList::note).
     #[inline(always)]
-    pub(super) fn known_place(&self, sweep: Sweep) -> Option<usize> {
-        self.known.find(sweep)
+    pub(super) fn known_place(&self, row: Row) -> Option<usize> {
+        self.known.find(row)
     }
 
     /// The same for a lane that has one word more, the one before: a row of a triangle. It is cut, if that is easy.
     #[inline(never)]
-    pub(super) fn shorten_known(&mut self, sweep: Sweep) -> Option<usize> {
-        if sweep.period != 1 {
+    pub(super) fn shorten_known(&mut self, row: Row) -> Option<usize> {
+        if row.period() != 1 {
             return None;
         }
-        let longer = Sweep {
-            first: sweep.first.checked_sub(1)?,
-            ..sweep
-        };
-        let at = self.known.position(longer)?;
+        let at = self.known.position(row.longer()?)?;
         let place = usize::from(self.known.places[at]);
         let lane = self.lanes[place];
         let before = place.checked_sub(1).map(|before| self.lanes[before]);
@@ -365,21 +363,23 @@ impl RunList {
         if !lane[0].is_inline() || before == Some(lane) {
             return None;
         }
-        let word = sweep.first;
-        let mut known = core::mem::take(&mut self.known);
-        let was_spread = self.is_spread();
-        self.insert(place, word, lane);
-        if was_spread {
-            known.set(at, sweep, usize::from(word));
-        } else if self.is_spread() {
-            known = Known::default();
-            known.note(sweep, usize::from(word));
+        let word = row.first();
+        let place = if self.is_spread() {
+            self.begin(word);
+            self.lanes[usize::from(word)] = lane;
+            usize::from(word)
         } else {
-            known.inserted(place);
-            known.set(at, sweep, place + 1);
-        }
-        self.known = known;
-        self.known_place(sweep)
+            self.insert(place, word, lane);
+            if self.is_spread() {
+                self.known = Known::default();
+                usize::from(word)
+            } else {
+                self.known.inserted(place);
+                place + 1
+            }
+        };
+        self.known.set(at, row, place);
+        Some(place)
     }
 
     /// Remembers the words of `sweep`, if they are those of a lane of `run`.
@@ -389,8 +389,8 @@ impl RunList {
             && (run.period == sweep.period || run.len() == 1)
             && sweep.first - run.start < run.period
             && run.end - sweep.last <= run.period;
-        if is_lane && self.known.find(sweep).is_none() {
-            self.known.note(sweep, run.lane(sweep.first));
+        if is_lane && self.known.find(sweep.row()).is_none() {
+            self.known.note(sweep.row(), run.lane(sweep.first));
         }
     }
 
@@ -438,10 +438,7 @@ impl RunList {
 
     /// The same for the run whose one lane is at `place`, with what is known left as it was.
     fn insert(&mut self, place: usize, word: u16, lane: Lane) {
-        self.starts.set(word);
-        self.marks.set(word);
-        self.runs += 1;
-        self.count += 1;
+        self.begin(word);
         if self.is_spread() {
             self.lanes[usize::from(word)] = lane;
             return;
@@ -451,6 +448,15 @@ impl RunList {
         if self.lanes.len() > FEW {
             self.spread();
         }
+    }
+
+    /// A run with one lane begins at `word`.
+    #[inline(always)]
+    fn begin(&mut self, word: u16) {
+        self.starts.set(word);
+        self.marks.set(word);
+        self.runs += 1;
+        self.count += 1;
     }
 
     /// The first word of a run that has more words than its period belongs to the run before it from now on.

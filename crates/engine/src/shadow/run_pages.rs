@@ -11,9 +11,11 @@ use event::AccessKind;
 use super::cell::{Cell, Epoch};
 use super::depot::Depot;
 use super::hints::Hints;
+#[cfg(not(loom))]
+use super::run_list::KNOWN_AT;
 use super::run_list::Lane;
 use super::runs::{Runs, Swept};
-use super::sweep::{Sweep, Sweeps};
+use super::sweep::{Row, Sweep, Sweeps};
 use crate::grow::Grow;
 use crate::lock::{AtomicU32, Guard, Lock, Ordering};
 
@@ -30,13 +32,18 @@ struct RunPage {
     runs: Runs,
 }
 
+/// A row that is gone through again needs the lines of its hints, of its lock and of its lanes, and one that has them; and two more if it is shorter than before.
+#[cfg(not(loom))]
+const _: () =
+    assert!(size_of::<Entry>() == 320 && core::mem::offset_of!(RunPage, runs) + KNOWN_AT == 64 - 8);
+
 /// Where an access to few words was.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     /// The first of them.
     word: u16,
     /// What it gets back if the next one goes on from there: then it was the first of a loop, and not alone.
-    paid: i32,
+    paid: i16,
 }
 
 /// What a page with runs costs and saves, in half steps of a page that is split: two for a word.
@@ -71,7 +78,7 @@ mod price {
     /// One that a range was the first to touch starts with this: if ranges touch all of it, it can be gone through once, too.
     pub(super) const FRESH: i32 = 1280;
     /// With more lanes there is little left that runs could save.
-    pub(super) const LANES: usize = 448;
+    pub(super) const LANES: usize = 496;
 }
 
 /// Words of an access that saves what it costs.
@@ -117,8 +124,8 @@ impl RunPage {
             saved = saved.min(-price::PART);
         }
         match before {
-            Some(place) => saved += place.paid,
-            None if few => self.last[0].paid = (-saved - price::MAKE).max(0),
+            Some(place) => saved += i32::from(place.paid),
+            None if few => self.last[0].paid = (-saved - price::MAKE).max(0) as i16,
             None => {}
         }
         saved -= price::NEAR * i32::from(answered);
@@ -137,7 +144,9 @@ impl RunPage {
     }
 }
 
+/// Whole lines of the cache: a page goes from thread to thread.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 struct Entry {
     hints: Hints,
     page: Lock<RunPage>,
@@ -163,8 +172,10 @@ impl Locked<'_> {
 
     /// The thread that is in `epoch` has accessed these words in it, and that is recorded.
     pub(crate) fn hint(&self, epoch: Epoch, kind: AccessKind, sweeps: &Sweeps) {
-        if let [sweep] = *sweeps.as_slice() {
-            self.hints.set(epoch, kind, sweep);
+        if let [sweep] = *sweeps.as_slice()
+            && sweep.mask == 0xFF
+        {
+            self.hints.set(epoch, kind, sweep.row());
         }
     }
 
@@ -271,7 +282,7 @@ impl RunPages {
         }
     }
 
-    /// An access to the words of `sweep`, which are many or part of a row, if the page knows that they are a lane and nobody else is at it: what that becomes is up to
+    /// An access to the words of `row`, which are many or part of a row, if the page knows that they are a lane and nobody else is at it: what that becomes is up to
     /// `f`. Returns false if it is not as simple as that, or if `f` does, which has done nothing then. A write in the epoch of `hint` is hinted at: others to words of it
     /// may follow.
     #[inline(always)]
@@ -279,7 +290,7 @@ impl RunPages {
         &self,
         index: u32,
         page: u64,
-        sweep: Sweep,
+        row: Row,
         hint: Option<Epoch>,
         f: impl FnOnce(&mut Lane) -> bool,
     ) -> bool {
@@ -291,18 +302,18 @@ impl RunPages {
             return false;
         }
         let list = entry.runs.list();
-        let known = match list.known_place(sweep) {
-            None if list.lanes() < price::LANES => list.shorten_known(sweep),
+        let known = match list.known_place(row) {
+            None if list.lanes() < price::LANES => list.shorten_known(row),
             known => known,
         };
         if !known.is_some_and(|place| f(list.at_mut(place))) {
             return false;
         }
         if let Some(epoch) = hint {
-            hints.set(epoch, AccessKind::Write, sweep);
+            hints.set(epoch, AccessKind::Write, row);
         }
         if entry.credit < price::MOST {
-            let saved = 2 * sweep.count() as i32 - price::VISIT - price::LANE;
+            let saved = 2 * row.count() as i32 - price::VISIT - price::LANE;
             entry.credit = (entry.credit + saved.max(0)).min(price::MOST);
         }
         true

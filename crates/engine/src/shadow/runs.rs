@@ -599,7 +599,7 @@ mod tests {
     /// Is it known, and true, that the words of `sweep` are a lane?
     fn is_known(runs: &Runs, sweep: Sweep) -> bool {
         let list = &runs.list;
-        let Some(place) = list.known_place(sweep) else {
+        let Some(place) = list.known_place(sweep.row()) else {
             return false;
         };
         let is_in = |word: &u16| list.find(*word).lane(*word) == place;
@@ -696,7 +696,7 @@ mod tests {
                     first: sweep.first + 1,
                     ..sweep
                 };
-                if sweep.first < sweep.last && runs.list.shorten_known(shorter).is_some() {
+                if sweep.first < sweep.last && runs.list.shorten_known(shorter.row()).is_some() {
                     shortened += 1;
                     check(&runs, &words);
                     assert!(is_known(&runs, shorter));

@@ -21,6 +21,58 @@ pub struct Sweep {
     pub mask: u8,
 }
 
+/// The words of a [`Sweep`] as a number, which is never 0:
+///
+/// ```text
+///   31  20    18 17     9 8      0
+///  ┌───┬────────┬────────┬────────┐
+///  │ 1 │period-1│ last   │ first  │
+///  └───┴────────┴────────┴────────┘
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Row(pub(super) u32);
+
+impl Row {
+    /// Bits that tell the words.
+    pub(super) const WORDS: u32 = (1 << 21) - 1;
+    const LAST: u32 = 9;
+    const PERIOD: u32 = 18;
+
+    #[inline(always)]
+    pub(super) const fn new(first: u32, last: u32, period: u32) -> Row {
+        Row(1 << 31 | (period - 1) << Row::PERIOD | last << Row::LAST | first)
+    }
+
+    /// First word.
+    #[inline(always)]
+    pub(super) const fn first(self) -> u16 {
+        (self.0 % PAGE_WORDS as u32) as u16
+    }
+
+    /// Last word.
+    #[inline(always)]
+    pub(super) const fn last(self) -> u16 {
+        ((self.0 >> Row::LAST) % PAGE_WORDS as u32) as u16
+    }
+
+    /// Words from one to the next.
+    #[inline(always)]
+    pub(super) const fn period(self) -> u16 {
+        ((self.0 & Row::WORDS) >> Row::PERIOD) as u16 + 1
+    }
+
+    /// How many words.
+    pub(super) const fn count(self) -> u32 {
+        ((self.last() - self.first()) / self.period()) as u32 + 1
+    }
+
+    /// The same with one word more before it; none if it begins with the page.
+    #[inline(always)]
+    pub(super) fn longer(self) -> Option<Row> {
+        (self.first() > 0).then_some(Row(self.0 - 1))
+    }
+}
+
 /// Words that have one history, in a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
@@ -36,6 +88,16 @@ impl Sweep {
     /// How many words.
     pub const fn count(self) -> u32 {
         ((self.last - self.first) / self.period) as u32 + 1
+    }
+
+    /// The words, whatever is touched of them.
+    #[inline(always)]
+    pub(super) fn row(self) -> Row {
+        Row::new(
+            u32::from(self.first),
+            u32::from(self.last),
+            u32::from(self.period),
+        )
     }
 
     /// Is that all of the page?
@@ -227,6 +289,29 @@ impl Comb {
     }
 }
 
+impl Comb {
+    /// What is touched of the page where the first word is, which is taken away.
+    #[inline(always)]
+    pub(crate) fn take_row(&mut self) -> Option<Row> {
+        if self.count == 0 || self.first.0 >= ADDRESSES {
+            return None;
+        }
+        let period = u32::from(self.period);
+        let first = (self.first.0 / 8 % PAGE_WORDS as u64) as u32;
+        let behind = PAGE_WORDS as u32 - 1 - first;
+        // Most need no division.
+        let more = match period {
+            1 => behind,
+            2 => behind / 2,
+            period => behind / period,
+        };
+        let more = u64::from(more).min(self.count - 1);
+        self.count -= more + 1;
+        self.first.0 += (more + 1) * u64::from(period) * 8;
+        Some(Row::new(first, first + more as u32 * period, period))
+    }
+}
+
 impl Iterator for Comb {
     /// A page's first byte, and what is touched of it.
     type Item = (Addr, Sweep);
@@ -255,5 +340,40 @@ impl Iterator for Comb {
         self.count -= here;
         self.first.0 += here * u64::from(self.period) * 8;
         Some((Addr(page), sweep))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows are the sweeps of the same comb.
+    #[test]
+    fn rows_are_sweeps() {
+        for first in [0, 8, 4088, 4096 * 511 + 4000] {
+            for count in [0, 1, 2, 255, 256, 257, 512, 1500] {
+                for period in 1..=LONGEST_PERIOD as u16 {
+                    let comb = Comb {
+                        first: Addr((1 << 30) + first),
+                        count,
+                        period,
+                        mask: 0xFF,
+                    };
+                    let (mut rest, mut sweeps) = (comb, comb);
+                    while let Some((_, sweep)) = sweeps.next() {
+                        let row = rest.take_row().expect("as many rows");
+                        assert_eq!(row, sweep.row());
+                        let words = (row.first(), row.last(), row.period());
+                        assert_eq!(words, (sweep.first, sweep.last, sweep.period));
+                        assert_eq!(row.count(), sweep.count());
+                        let longer = row.longer().map(|row| (row.first() + 1, row.last()));
+                        let expected = (sweep.first > 0).then_some((sweep.first, sweep.last));
+                        assert_eq!(longer, expected);
+                        assert_eq!((rest.first, rest.count), (sweeps.first, sweeps.count));
+                    }
+                    assert!(rest.take_row().is_none());
+                }
+            }
+        }
     }
 }
