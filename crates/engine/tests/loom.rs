@@ -680,6 +680,21 @@ fn a_whole_page_gets_runs_once() {
     );
 }
 
+/// A whole page is written again while it gets runs.
+#[test]
+fn whole_pages_are_accessed_again() {
+    fn before(world: &FastTrack, me: &mut <FastTrack as Detector>::Thread, races: Sink<'_>) {
+        write_elements(world, me, (0, 512), races);
+    }
+    /// On another page first: so the site has a number.
+    fn again(world: &FastTrack, me: &mut <FastTrack as Detector>::Thread, races: Sink<'_>) {
+        write_elements(world, me, (600, 601), &mut |_| ());
+        write_elements(world, me, (0, 512), races);
+    }
+    let part: Act<FastTrack> = |world, me, races| write_elements(world, me, (0, 100), races);
+    detector_within(1, FastTrack::default, before, [again, part], &[0..800]);
+}
+
 /// A thread that remembers a range reads it again after it became fresh, which it is told: that is a new read.
 #[test]
 fn a_range_that_became_fresh_is_not_remembered() {

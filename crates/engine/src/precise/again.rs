@@ -1,13 +1,15 @@
 //! Ranges that are accessed in the same way again and again: rows of a matrix, in one epoch after the other.
 //!
-//! Each of their pages has runs, and their words in it are a lane of its own, which the page remembers ([`Memory::again`](crate::shadow::Memory)). Then a page is one look and one step
+//! Each of their pages is whole, and so is the row's part of it; or it has runs, and their words in it are a lane of its own, which the page remembers ([`Memory::again`](crate::shadow::Memory)). Then a page is one look and one step
 //! under its lock. All that is not as simple as that is left to [`Shadow::range`], which may find a part of it done already.
 
 use event::{AccessKind, Addr};
 
 use super::{PreciseThread, Shadow};
 use crate::clock::{Slot, Slots, ThreadClock};
-use crate::shadow::{Asked, Cell, Comb, Epoch, Like, Range, Rule, RuleName, Watch, fit_anew};
+use crate::shadow::{
+    Asked, Cell, Comb, Epoch, Like, Location, Part, Range, Rule, RuleName, Watch, fit_anew,
+};
 use crate::sync::HappensBefore;
 
 /// After so many ranges in a row that were not as simple as that …
@@ -148,7 +150,7 @@ impl<R: Rule> Shadow<R> {
         thread.hope.is_fulfilled(done)
     }
 
-    /// Words of pages with runs, each page's a lane of it.
+    /// Words of pages with runs, each page's a lane of it, and of whole pages.
     #[inline(never)]
     fn lanes(
         &self,
@@ -163,25 +165,36 @@ impl<R: Rule> Shadow<R> {
         let cell = Cell::new(epoch, kind, 0xFF, number);
         let (clock, likes) = (&mut thread.clock, &mut thread.likes[kind as usize]);
         let slots = order.slots();
-        let mut repeated = 0;
+        let (mut repeated, mut whole) = (0, 0);
         // Words of a row in one piece may be accessed besides.
         let hint = (kind == AccessKind::Write && words.period == 1).then_some(epoch);
-        let pages = self.memory.again(words, hint, |single, lane| {
-            // What is at the end of a row is unlike the rest.
-            let like = &mut likes[usize::from(single)];
-            if let Some(new) = like.again(*lane, cell) {
-                *lane = new;
-                return true;
+        let pages = self.memory.again(words, hint, |part| match part {
+            Part::Lane {
+                cells: lane,
+                single,
+            } => {
+                // What is at the end of a row is unlike the rest.
+                let like = &mut likes[usize::from(single)];
+                if let Some(new) = like.again(*lane, cell) {
+                    *lane = new;
+                    return true;
+                }
+                if lane[0].gives(epoch, asked) || lane[1].gives(epoch, asked) {
+                    repeated += 1;
+                    return true;
+                }
+                touch::<R>(lane, cell, clock, slots, like)
             }
-            if lane[0].gives(epoch, asked) || lane[1].gives(epoch, asked) {
-                repeated += 1;
-                return true;
+            Part::Whole(location) => {
+                whole += 1;
+                touch_whole::<R>(location, cell, asked, clock, slots, &mut likes[0])
             }
-            touch::<R>(lane, cell, clock, slots, like)
         });
         if let Some(pages) = pages {
+            let again = pages - repeated - whole;
             thread.counts.add_many(RuleName::RunSameEpoch, repeated);
-            thread.counts.add_many(RuleName::RunAgain, pages - repeated);
+            thread.counts.add_many(RuleName::RunAgain, again);
+            thread.counts.add_many(RuleName::WholePage, whole);
         }
         pages.is_some()
     }
@@ -201,4 +214,21 @@ fn touch<R: Rule>(
         *lane = new;
         true
     })
+}
+
+/// The access to a page that is whole.
+#[inline(never)]
+fn touch_whole<R: Rule>(
+    location: &Location,
+    cell: Cell,
+    asked: Asked,
+    clock: &mut ThreadClock,
+    slots: &Slots,
+    like: &mut Like,
+) -> bool {
+    like.is_of(cell) && location.touch_alike(like)
+        || location.gives(clock.epoch(), asked)
+        || location
+            .touch_inline::<R>(clock, slots, cell, like)
+            .is_some()
 }

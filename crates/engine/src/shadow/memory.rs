@@ -25,7 +25,7 @@ use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
 use super::renewals::{Renewals, Watch};
 use super::repeats::{Kept, Range, Read, Repeats, SHORTEST};
 use super::run_pages::{LONG, Locked, RunPages};
-use super::sweep::{Comb, Sweeps};
+use super::sweep::{Comb, Row, Sweeps};
 
 /// A location for each aligned word of eight bytes, or for many words with the same past.
 #[derive(Debug)]
@@ -46,6 +46,18 @@ pub(crate) enum Form<'a> {
     Whole(&'a Location),
     /// Its runs, locked.
     Runs(Locked<'a>),
+}
+
+/// What an access to a row has to do with on a page.
+pub(crate) enum Part<'a> {
+    /// A lane of its runs, which may be of a `single` word.
+    Lane {
+        /// What it remembers.
+        cells: &'a mut [Cell; 2],
+        single: bool,
+    },
+    /// All of it, if it is whole.
+    Whole(&'a Location),
 }
 
 impl Default for Memory {
@@ -165,26 +177,30 @@ impl Memory {
         }
     }
 
-    /// An access to words, all of them whole, of pages with runs, where each page knows that its part of them is a lane, see [`RunPages::again`]. The number of pages;
-    /// none if it is not as simple as that, and it is done in part.
+    /// An access to words, all of them whole, of pages with runs, where each page knows that its part of them is a lane, see [`RunPages::again`], and of whole pages, all of each. What
+    /// becomes of them is up to `f`. The number of pages; none if it is not as simple as that, and it is done in part.
     #[inline(always)]
     pub(crate) fn again(
         &self,
         words: Comb,
         hint: Option<Epoch>,
-        mut f: impl FnMut(bool, &mut [Cell; 2]) -> bool,
+        mut f: impl FnMut(Part<'_>) -> bool,
     ) -> Option<u64> {
         let (mut rest, mut pages) = (words, 0);
         let mut table = self.whole.page(number(words.first))?;
         loop {
             let number = number(rest.first);
             let row = rest.take_row()?;
-            let index = table[word_of(number)].as_runs()?;
-            let single = row.first() == row.last();
-            if !self
-                .runs
-                .again(index, number.0, row, hint, |lane| f(single, lane))
-            {
+            let location = &table[word_of(number)];
+            let done = match location.as_runs() {
+                None => row == Row::WHOLE && f(Part::Whole(location)),
+                Some(index) => {
+                    let single = row.first() == row.last();
+                    let f = |cells: &mut [Cell; 2]| f(Part::Lane { cells, single });
+                    self.runs.again(index, number.0, row, hint, f)
+                }
+            };
+            if !done {
                 return None;
             }
             pages += 1;

@@ -33,6 +33,8 @@ pub struct Sweep {
 pub(crate) struct Row(pub(super) u32);
 
 impl Row {
+    /// All words of a page.
+    pub(super) const WHOLE: Row = Row::new(0, PAGE_WORDS as u32 - 1, 1);
     /// Bits that tell the words.
     pub(super) const WORDS: u32 = (1 << 21) - 1;
     const LAST: u32 = 9;
