@@ -356,7 +356,7 @@ macro_rules! stub {
             window = const core::mem::offset_of!(abi::hot::Block, window),
             plain = const core::mem::offset_of!(abi::hot::Block, plain),
             plain_shift = const engine::slimstate::PlainTable::SHIFT,
-            plain_mask = const engine::slimstate::PlainTable::MASK,
+            plain_mask = const core::mem::offset_of!(abi::hot::Block, plain_mask),
             plain_from = const engine::slimstate::PlainTable::FROM,
             plain_len = const engine::slimstate::PlainTable::LEN,
             plain_version = const engine::slimstate::PlainTable::VERSION,
@@ -563,8 +563,7 @@ pub(crate) mod tests {
         let own = tls::own();
         let versions = detectors[0].versions().table().cast_mut();
         own.disturbed.store(versions, Ordering::Relaxed);
-        own.plain
-            .store(threads[0].plain().cast_mut().cast(), Ordering::Relaxed);
+        crate::streams::show_plain(own, &threads[0]);
         let streams = threads[0].streams().cast_mut();
         own.streams.store(streams, Ordering::Relaxed);
         let (mut taken, mut missed, mut in_window, mut written) = (0, 0, 0, base);
@@ -656,8 +655,7 @@ pub(crate) mod tests {
         let own = tls::own();
         let versions = detector.versions().table().cast_mut();
         own.disturbed.store(versions, Ordering::Relaxed);
-        own.plain
-            .store(thread.plain().cast_mut().cast(), Ordering::Relaxed);
+        crate::streams::show_plain(own, &thread);
         tls::set_context(7);
         let mut foreseen = |from: u64, size: u32| {
             let mut whence = None;
