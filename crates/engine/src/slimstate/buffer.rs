@@ -137,10 +137,10 @@ impl Plain {
 const NOTHING: u16 = u16::MAX;
 /// Pages of the cache of plain memory, at first and of a thread for which these are not enough. Powers of two.
 const FEW_PLAIN: usize = 16;
-const PLAIN: usize = 256;
+const PLAIN: usize = 128;
 /// Pages of that of arrays, and how much of one it knows: loops go through several arrays at once, and small ones share a page.
 const FEW_SEEN: usize = 16;
-const SEEN: usize = 128;
+const SEEN: usize = 64;
 const WAYS: usize = 2;
 /// A cache in which so many pages made room for others is too small.
 const CROWDED: u8 = 32;

@@ -34,7 +34,7 @@ use smallvec::SmallVec;
 const FEW_SETS: usize = 4;
 const SETS: usize = 64;
 /// A table that is not enough for the thread's loops is followed by one with so many times its sets.
-const GROWTH: usize = 4;
+const GROWTH: usize = 2;
 /// So many streams of one region that made room for others are too many.
 const CROWDED: u8 = 16;
 /// Places are numbered by addresses of code: so far apart, at least.
