@@ -41,8 +41,8 @@ const TABLES: u32 = 4;
 const TOP: usize = ((END / PAGE) >> (TABLES * FAN_BITS)) as usize;
 const MIXED: u32 = 1 << 31;
 const FEW: u32 = 1 << 30;
-/// Bytes of the longest array.
-const LONGEST: u64 = 1 << 36;
+/// Bytes of the longest array: the number of its granules has 32 bits.
+const LONGEST: u64 = 1 << 35;
 /// Addresses from here on are not looked up.
 const END: u64 = crate::shadow::ADDRESSES;
 
@@ -118,7 +118,7 @@ impl Directory {
         }
     }
 
-    /// Can a block here be an array at all? Not if its pages alone would fill memory: whoever reserves 64 GiB does not
+    /// Can a block here be an array at all? Not if its pages alone would fill memory: whoever reserves 32 GiB does not
     /// use them as one array.
     pub(super) fn reaches(bytes: &Range<u64>) -> bool {
         bytes.end <= END && bytes.end - bytes.start <= LONGEST
