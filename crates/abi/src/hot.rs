@@ -13,6 +13,7 @@
 //!      window                      what the thread has written of late, for a detector that foresees, or null
 //!      depot                       where states outside are
 //!      alone, unchecked            whether there is another thread at all
+//!      plain_mask                  how many entries `plain` has
 //! ```
 //!
 //! The thread itself writes, in the runtime; its inlined checks read. Zero when the thread starts, which
@@ -143,6 +144,8 @@ pub struct Block {
     pub unchecked: AtomicU64,
     /// 1 if no other thread's accesses can race with this one's (`runtime::alone`).
     pub alone: AtomicU32,
+    /// `page & plain_mask` is the number of a page's entry in `plain`.
+    pub plain_mask: AtomicU32,
 }
 
 const _: () = {

@@ -70,31 +70,29 @@ impl Loan {
     }
 }
 
-/// The objects that were lent last, each in the [place](abi::hot::place) of its address.
+/// The objects that were lent last, each in the [place](abi::hot::place) of its address; no places before the first, for most threads are never lent one, nor is any with a detector
+/// that lends nothing.
 #[derive(Debug)]
-pub struct Loans(Box<[Option<Loan>; abi::hot::ATOMICS]>);
+pub struct Loans(Box<[Option<Loan>]>);
 
 impl Loans {
     /// Nothing was lent yet.
     pub fn new() -> Loans {
-        // Never on the stack, which may be small.
-        let entries: Box<[Option<Loan>]> = alloc::vec![None; abi::hot::ATOMICS].into();
-        let entries = entries.try_into();
-        Loans(entries.unwrap_or_else(|_| unreachable!("as many as were asked for")))
+        Loans(Box::default())
     }
 
     /// The object at `address`.
     #[inline(always)]
     pub fn at(&mut self, address: usize) -> Option<&mut Loan> {
-        let loan = self.0[abi::hot::place(address)].as_mut();
+        let loan = self.0.get_mut(abi::hot::place(address))?.as_mut();
         loan.filter(|loan| loan.address == address)
     }
 
     /// Was it lent to the thread, is it still, and does it admit the operation? Asked by who says already that it is within one.
     #[inline(always)]
     pub fn admit(&self, clock: &ThreadClock, address: usize, size: u32, effect: Effect) -> bool {
-        let loan = self.0[abi::hot::place(address)].as_ref();
-        loan.is_some_and(|loan| {
+        let loan = self.0.get(abi::hot::place(address));
+        loan.and_then(Option::as_ref).is_some_and(|loan| {
             loan.address == address
                 && loan.lent.admits(clock, size, effect)
                 // Acquire: the operation comes after what was done before the bias became this.
@@ -104,7 +102,7 @@ impl Loans {
 
     /// The object at `address` was lent, with what else `repeats` says; its time is there.
     pub fn note(&mut self, address: usize, repeats: Repeats<'static>, time: &'static AtomicU32) {
-        self.0[abi::hot::place(address)] = repeats.lent.map(|lent| Loan {
+        let loan = repeats.lent.map(|lent| Loan {
             address,
             lent,
             time,
@@ -112,5 +110,13 @@ impl Loans {
             remembered: repeats.remembered,
             last: None,
         });
+        if self.0.is_empty() {
+            if loan.is_none() {
+                return;
+            }
+            // Never on the stack, which may be small.
+            self.0 = alloc::vec![None; abi::hot::ATOMICS].into();
+        }
+        self.0[abi::hot::place(address)] = loan;
     }
 }

@@ -67,7 +67,7 @@ macro_rules! is_covered {
             "mov r8, rdi\n",
             "shr r8, {page_shift}\n",
             "mov ecx, r8d\n",
-            "and ecx, {plain_mask}\n",
+            "and ecx, dword ptr fs:[r11 + {plain_mask}]\n",
             "shl ecx, {plain_shift}\n",
             "add rcx, qword ptr fs:[r11 + {plain}]\n",
             "and r8d, {versions_mask}\n",
@@ -532,8 +532,7 @@ mod tests {
         if let Some((arrays, thread)) = &arrays {
             let streams = thread.streams().cast_mut();
             own.streams.store(streams, Ordering::Relaxed);
-            let plain = thread.plain().cast_mut().cast();
-            own.plain.store(plain, Ordering::Relaxed);
+            crate::streams::show_plain(own, thread);
             let versions = arrays.versions().table().cast_mut();
             own.disturbed.store(versions, Ordering::Relaxed);
         }

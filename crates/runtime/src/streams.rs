@@ -57,16 +57,24 @@ fn show<F: Footprint, P: Partition>(
 ) -> *mut () {
     let versions = detector.versions().table().cast_mut();
     own.disturbed.store(versions, Ordering::Relaxed);
-    let plain = state.plain().cast_mut().cast();
-    own.plain.store(plain, Ordering::Relaxed);
+    show_plain(own, state);
     own.window
         .store(state.window().cast_mut(), Ordering::Relaxed);
     state.streams().cast_mut()
 }
 
-/// Shows the stubs where the streams are and which answers for reads, after an access came the long way.
+/// Shows the stubs what the thread knows of memory without arrays. Both change together: a signal handler, which waits, finds them as they belong.
+#[inline(always)]
+pub fn show_plain<F: Footprint>(own: &tls::Block, state: &SlimThread<F>) {
+    let (table, mask) = state.plain();
+    own.plain.store(table.cast_mut().cast(), Ordering::Relaxed);
+    own.plain_mask.store(mask, Ordering::Relaxed);
+}
+
+/// Shows the stubs where the thread's tables are, which may have grown, and which stream answers for reads, after an access came the long way.
 #[inline(always)]
 fn show_streams<F: Footprint>(own: &tls::Block, state: &SlimThread<F>) {
+    show_plain(own, state);
     let streams = state.streams().cast_mut();
     own.streams.store(streams, Ordering::Relaxed);
     let window = state.window().cast_mut();

@@ -18,7 +18,7 @@
 /// Takes a foreseen access at rdi and returns to the program, or goes on as `$unforeseen` says. It begins at `1:`; the streams are there. `$sized` compares the size, where it
 /// is not given by the place.
 macro_rules! take_foreseen {
-    ($sized:literal, $unforeseen:expr) => {
+    ($sized:expr, $unforeseen:expr) => {
         concat!(
             "1:\n",
             "mov rcx, qword ptr fs:[r11 + {streams}]\n",
@@ -272,9 +272,18 @@ macro_rules! found {
     };
 }
 
+/// Compares the size of a stream. One place has one, but for accesses to several words: these may be checked word by word, and then its stream is one of words.
+macro_rules! sized {
+    (16) => { $crate::stub::sized!(@compare "16") };
+    (24) => { $crate::stub::sized!(@compare "24") };
+    (32) => { $crate::stub::sized!(@compare "32") };
+    (@compare $size:literal) => { concat!("cmp qword ptr [rcx + {size}], ", $size, "\njne 9f\n") };
+    ($size:tt) => { "/* {size} */\n" };
+}
+
 /// A function of the ABI, in assembler: the `$text` and its operands.
 macro_rules! stub {
-    ($slow:ident, $inner:ident, $outside:ident, $kind:ident $bytes:tt, $sized:literal, $($text:literal),*) => {
+    ($slow:ident, $inner:ident, $outside:ident, $kind:ident $bytes:tt, $sized:expr, $($text:literal),*) => {
         core::arch::global_asm!(
             ".text",
             ".p2align 4",
@@ -347,7 +356,7 @@ macro_rules! stub {
             window = const core::mem::offset_of!(abi::hot::Block, window),
             plain = const core::mem::offset_of!(abi::hot::Block, plain),
             plain_shift = const engine::slimstate::PlainTable::SHIFT,
-            plain_mask = const engine::slimstate::PlainTable::MASK,
+            plain_mask = const core::mem::offset_of!(abi::hot::Block, plain_mask),
             plain_from = const engine::slimstate::PlainTable::FROM,
             plain_len = const engine::slimstate::PlainTable::LEN,
             plain_version = const engine::slimstate::PlainTable::VERSION,
@@ -420,12 +429,16 @@ macro_rules! stub {
 /// `$outside(location, address, number of its site, return address)` before that, where the location has a state outside, and is done if that says so.
 macro_rules! word_stub {
     ($slow:ident, $inner:ident, $outside:ident, $kind:ident $bytes:tt) => {
+        $crate::stub::word_stub!($slow, $inner, $outside, $kind $bytes, $bytes);
+    };
+    // As what is looked at, and how long it is.
+    ($slow:ident, $inner:ident, $outside:ident, $kind:ident $bytes:tt, $size:tt) => {
         $crate::stub::stub!(
             $slow,
             $inner,
             $outside,
             $kind $bytes,
-            "/* {size}: one place has one */\n",
+            $crate::stub::sized!($size),
             "push rbp",
             ".cfi_def_cfa_offset 16",
             ".cfi_offset rbp, -16",
@@ -473,7 +486,7 @@ macro_rules! range_stub {
 }
 
 pub(crate) use {
-    begin, found, is_recorded, range_stub, stub, take_foreseen, take_settled, take_written,
+    begin, found, is_recorded, range_stub, sized, stub, take_foreseen, take_settled, take_written,
     unforeseen, word_stub,
 };
 
@@ -501,9 +514,11 @@ pub(crate) mod tests {
         false
     }
     word_stub!(footrace_test_word, missed, none, Read 8);
+    word_stub!(footrace_test_wide, missed, none, Write 24);
     range_stub!(footrace_test_range, missed_range);
     unsafe extern "C" {
         fn footrace_test_word(address: *const u8);
+        fn footrace_test_wide(address: *const u8);
         fn footrace_test_range(address: *const u8, bytes: u64);
     }
 
@@ -548,8 +563,7 @@ pub(crate) mod tests {
         let own = tls::own();
         let versions = detectors[0].versions().table().cast_mut();
         own.disturbed.store(versions, Ordering::Relaxed);
-        own.plain
-            .store(threads[0].plain().cast_mut().cast(), Ordering::Relaxed);
+        crate::streams::show_plain(own, &threads[0]);
         let streams = threads[0].streams().cast_mut();
         own.streams.store(streams, Ordering::Relaxed);
         let (mut taken, mut missed, mut in_window, mut written) = (0, 0, 0, base);
@@ -622,6 +636,50 @@ pub(crate) mod tests {
         assert!(in_window > 100, "{in_window}");
         assert!(taken > 10_000 && missed > 1000, "{taken} {missed}");
         assert_ne!(at_one_place(base, 8, false), None);
+    }
+
+    /// Three words at one place, which may be checked one by one: then the stream of the place is one of words, and three are not done if the first is foreseen.
+    #[test]
+    fn several_words_are_no_single_one() {
+        #[inline(never)]
+        fn three(address: u64) -> Option<usize> {
+            UNFORESEEN.store(0, Ordering::Relaxed);
+            // SAFETY: looks at no memory of the address.
+            unsafe { footrace_test_wide(address as *const u8) };
+            Some(UNFORESEEN.load(Ordering::Relaxed)).filter(|&pc| pc != 0)
+        }
+        let detector = SlimState::default();
+        let mut thread = detector.root(Tid(1));
+        let base = 1 << 40;
+        detector.alloc(&mut thread, Addr(base), 8, 4096, Site(1), &mut |_| {});
+        let own = tls::own();
+        let versions = detector.versions().table().cast_mut();
+        own.disturbed.store(versions, Ordering::Relaxed);
+        crate::streams::show_plain(own, &thread);
+        tls::set_context(7);
+        let mut foreseen = |from: u64, size: u32| {
+            let mut whence = None;
+            for i in 0..3 {
+                let addr = from + i * u64::from(size);
+                own.streams
+                    .store(thread.streams().cast_mut(), Ordering::Relaxed);
+                whence = three(addr);
+                let Some(pc) = whence else { break };
+                let access = Access {
+                    kind: AccessKind::Write,
+                    addr: Addr(addr),
+                    size,
+                    site: Site(2),
+                };
+                let place = PlaceKey::new(pc as u64, 7);
+                detector.access_at(&mut thread, place, access, &mut |_| {});
+            }
+            whence.is_none()
+        };
+        assert!(!foreseen(base, 8));
+        assert!(foreseen(base + 800, 24));
+        own.streams.store(core::ptr::null_mut(), Ordering::Relaxed);
+        tls::set_context(0);
     }
 
     macro_rules! settled_stubs {

@@ -190,7 +190,7 @@ macro_rules! checks {
             $inner(address, caller!());
         }
         // As a range in all but that its size is that of the place.
-        word_stub!($slow, $inner, $inner, Any 0);
+        word_stub!($slow, $inner, $inner, Any 0, $size);
         outlined_unaligned!($outlined, $slow, $kind $size);
     )*};
 }

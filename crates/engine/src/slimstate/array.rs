@@ -12,7 +12,7 @@
 //! | field | by whom |
 //! |---|---|
 //! | `start`, `end` | set before the directory names the entry, then fixed |
-//! | `flags`, `singles_end` | read by all without a lock; changed under the write lock. They only ever gain: an access that sees an old value takes the longer way |
+//! | `flags`, `singles` | read by all without a lock; changed under the write lock. They only ever gain: an access that sees an old value takes the longer way |
 //! | `body` | commits hold it shared: locations lock themselves, so commits of disjoint or equal parts run side by side; a refinement, which most arrays see a few times in their life, holds it alone |
 //! | `granules`, `pending` | counts of the directory's granules and of the threads' footprints that name this array; at zero the entry is used again |
 //!
@@ -67,9 +67,9 @@ pub(super) struct Array<P> {
     start: AtomicU64,
     end: AtomicU64,
     flags: AtomicU32,
-    /// Elements before this address are single.
-    singles_end: AtomicU64,
-    pub(super) granules: AtomicU64,
+    /// Elements within so many bytes are single. There may be more, of an array that has more than it can say: they take the longer way.
+    singles: AtomicU32,
+    pub(super) granules: AtomicU32,
     pub(super) pending: AtomicU32,
     pub(super) body: RwLock<Body<P>>,
 }
@@ -100,14 +100,18 @@ struct Rare {
     detached: Vec<Range<u64>>,
 }
 
+// Entries are made 16 at a time.
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Array<super::Mode>>() == 128);
+
 impl<P: Partition> Default for Array<P> {
     fn default() -> Self {
         Array {
             start: AtomicU64::new(0),
             end: AtomicU64::new(0),
             flags: AtomicU32::new(0),
-            singles_end: AtomicU64::new(0),
-            granules: AtomicU64::new(0),
+            singles: AtomicU32::new(0),
+            granules: AtomicU32::new(0),
             pending: AtomicU32::new(0),
             body: RwLock::new(Body {
                 bytes: 0..0,
@@ -277,7 +281,8 @@ impl<P: Partition> Array<P> {
     /// Does the byte-exact shadow have all of these bytes, which begin in the array?
     #[inline]
     pub(super) fn is_single(&self, end: u64) -> bool {
-        end <= self.singles_end.load(Acquire)
+        let singles = u64::from(self.singles.load(Acquire));
+        end.wrapping_sub(self.start.load(Relaxed)) <= singles
     }
 
     /// The bytes on the page of `addr` that the byte-exact shadow has, now and as long as the block lives. None if `addr` is not
@@ -287,11 +292,9 @@ impl<P: Partition> Array<P> {
             return None;
         }
         let page = addr & !4095;
-        let from = self.start.load(Relaxed).max(page);
-        let to = self
-            .singles_end
-            .load(Acquire)
-            .min(page.saturating_add(4096));
+        let start = self.start.load(Relaxed);
+        let end = start.saturating_add(u64::from(self.singles.load(Acquire)));
+        let (from, to) = (start.max(page), end.min(page.saturating_add(4096)));
         (from..to).contains(&addr).then_some(from..to)
     }
 
@@ -302,8 +305,10 @@ impl<P: Partition> Array<P> {
         self.start.store(bytes.start, Relaxed);
         self.end.store(bytes.end, Relaxed);
         self.flags.store(0, Relaxed);
-        self.singles_end.store(0, Relaxed);
-        self.granules.store(granules.end - granules.start, Relaxed);
+        self.singles.store(0, Relaxed);
+        // The directory takes no array that has more than that.
+        let granules = u32::try_from(granules.end - granules.start);
+        self.granules.store(granules.unwrap_or(u32::MAX), Relaxed);
         let n = (bytes.end - bytes.start) >> shift;
         let partition = P::coarse(n);
         body.table.clear();
@@ -324,8 +329,8 @@ impl<P: Partition> Array<P> {
         let singles = body.singles();
         if singles > 0 {
             if body.own().is_none() {
-                let end = body.bytes.start + (singles << body.shift);
-                self.singles_end.store(end, Release);
+                let bytes = u32::try_from(singles << body.shift);
+                self.singles.store(bytes.unwrap_or(u32::MAX), Release);
             }
             self.add_flag(SINGLES, disturbances);
         }
@@ -392,7 +397,7 @@ impl<P: Partition> Array<P> {
         });
         body.rare().own = Some(own.collect());
         // From now on, all accesses come by here.
-        self.singles_end.store(0, Release);
+        self.singles.store(0, Release);
     }
 
     /// `bytes` are fresh: what is still to be committed here must not reach them.

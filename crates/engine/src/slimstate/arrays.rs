@@ -36,7 +36,7 @@ struct Shard {
 }
 
 /// Entries that are made at once: 2 KB, since all of them take memory then.
-const ENTRIES: usize = 14;
+const ENTRIES: usize = 16;
 
 /// All arrays of a detector.
 pub(super) struct Arrays<P> {
@@ -202,6 +202,8 @@ impl<P: Partition> Arrays<P> {
     /// The directory names the array `granules` times less.
     fn lose(&self, id: ArrayId, granules: u64, depot: &Depot) {
         let array = self.get(id);
+        // As many as the array has, at most.
+        let granules = granules as u32;
         let left = array.granules.fetch_sub(granules, AcqRel) - granules;
         if left != 0 || array.pending.load(Acquire) != 0 {
             return;
@@ -221,7 +223,7 @@ impl<P: Partition> Arrays<P> {
             self.detached.0.store(all.len() as u32, SeqCst);
         }
         let mut shard = self.shard(id).lock();
-        array.granules.store(u64::from(shard.free), Release);
+        array.granules.store(shard.free, Release);
         shard.free = id.get();
     }
 
@@ -265,8 +267,7 @@ impl<P: Partition> Arrays<P> {
         let mut shard = self.shards[shard].lock();
         let again = ArrayId::new(shard.free);
         if let Some(id) = again {
-            // Numbers have 32 bits.
-            shard.free = self.get(id).granules.load(Acquire) as u32;
+            shard.free = self.get(id).granules.load(Acquire);
             return id;
         }
         drop(shard);

@@ -72,22 +72,21 @@ struct Plain {
 }
 
 /// What a thread knows of memory without arrays, as the program's checks find it. The word at an address is in no array if it is within the `len` bytes
-/// `from` the entry of its page on, and the entry's `version` is what [`Versions`] have for the page now.
+/// `from` the entry of its page on, and the entry's `version` is what [`Versions`] have for the page now. The table is another one, in another place, when it has grown.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct PlainTable([Plain; PLAIN]);
+pub struct PlainTable(Plain);
 
 #[allow(missing_docs, reason = "offsets of the fields that have these names")]
 impl PlainTable {
-    /// `page & MASK` is the number of a page's entry, which has `1 << SHIFT` bytes.
-    pub const MASK: usize = PLAIN - 1;
+    /// An entry has `1 << SHIFT` bytes.
     pub const SHIFT: u32 = size_of::<Plain>().trailing_zeros();
     pub const FROM: usize = offset_of!(Plain, from);
     pub const LEN: usize = offset_of!(Plain, len);
     pub const VERSION: usize = offset_of!(Plain, version);
 }
 
-const _: () = assert!(size_of::<Plain>() == 1 << PlainTable::SHIFT && PLAIN.is_power_of_two());
+const _: () = assert!(size_of::<Plain>() == 1 << PlainTable::SHIFT);
 
 impl Seen {
     #[inline(always)]
@@ -136,11 +135,15 @@ impl Plain {
 }
 
 const NOTHING: u16 = u16::MAX;
-/// Pages of the cache of plain memory.
-const PLAIN: usize = 256;
+/// Pages of the cache of plain memory, at first and of a thread for which these are not enough. Powers of two.
+const FEW_PLAIN: usize = 16;
+const PLAIN: usize = 128;
 /// Pages of that of arrays, and how much of one it knows: loops go through several arrays at once, and small ones share a page.
-const SEEN: usize = 128;
+const FEW_SEEN: usize = 16;
+const SEEN: usize = 64;
 const WAYS: usize = 2;
+/// A cache in which so many pages made room for others is too small.
+const CROWDED: u8 = 32;
 /// Places of the index at first. It has at least twice as many as there are entries.
 const INDEX: usize = 64;
 /// Entries that there is room for at first.
@@ -167,18 +170,23 @@ pub(super) struct Buffer<F> {
     /// From an array's number, hashed, to its entry. Allocated at the first use; its length is a power of two.
     index: Vec<u16>,
     /// By page; none until an array is seen.
-    seen: Option<Box<[[Seen; WAYS]; SEEN]>>,
+    seen: Box<[[Seen; WAYS]]>,
+    /// How many made room for others.
+    seen_crowded: u8,
     /// By page, of which each is a part.
-    plain: Box<[Plain; PLAIN]>,
+    plain: Box<[Plain]>,
+    plain_crowded: u8,
+    thrifty: bool,
     /// The plain memory that was seen last, on any number of pages.
     stretch: Plain,
     version: u32,
 }
 
 impl<F> Buffer<F> {
-    /// Where a [`PlainTable`] is; it stays there as long as the thread.
-    pub(super) fn plain(&self) -> *const PlainTable {
-        (&raw const *self.plain).cast()
+    /// Where a [`PlainTable`] is, until [`Buffer::make_plain_room`] is called, and what makes a page the number of its entry: `page & mask`.
+    #[inline]
+    pub(super) fn plain(&self) -> (*const PlainTable, u32) {
+        (self.plain.as_ptr().cast(), self.plain.len() as u32 - 1)
     }
 }
 
@@ -186,14 +194,18 @@ impl<F: Footprint> Buffer<F> {
     /// How many arrays a thread may have footprints of (section V-B).
     pub(super) const CAPACITY: usize = 2048;
 
-    pub(super) fn new() -> Self {
+    /// An empty one, whose caches begin small if it is to be `thrifty`.
+    pub(super) fn new(thrifty: bool) -> Self {
         Buffer {
             entries: Vec::new(),
             used: 0,
             index: Vec::new(),
-            seen: None,
+            seen: Box::new([]),
+            seen_crowded: 0,
             // Zeroes, as `NOTHING` is: what is not used takes no memory.
-            plain: bytemuck::zeroed_box(),
+            plain: bytemuck::zeroed_slice_box(if thrifty { FEW_PLAIN } else { PLAIN }),
+            plain_crowded: 0,
+            thrifty,
             stretch: Plain::NOTHING,
             version: 1,
         }
@@ -218,17 +230,19 @@ impl<F: Footprint> Buffer<F> {
     #[inline(always)]
     pub(super) fn recall(&self, addr: u64, versions: &Versions) -> Cached {
         let page = (addr / 4096) as usize;
-        let plain = &self.plain[page % PLAIN];
+        let plain = &self.plain[page & (self.plain.len() - 1)];
         if plain.has(addr) && plain.version == versions.page(addr) {
             return Cached::Plain;
         }
         if self.stretch.has(addr) && self.stretch.version == versions.all() {
             return Cached::Plain;
         }
-        let Some(seen) = &self.seen else {
+        // Of a cache that is not there, no page is one.
+        let place = page & self.seen.len().wrapping_sub(1);
+        let Some(seen) = self.seen.get(place) else {
             return Cached::Unknown;
         };
-        for seen in &seen[page % SEEN] {
+        for seen in seen {
             if seen.has(addr) && seen.version == self.version {
                 return Cached::Entry(seen.entry as usize);
             }
@@ -239,7 +253,7 @@ impl<F: Footprint> Buffer<F> {
     /// Are these bytes known to be in no array?
     #[inline]
     pub(super) fn knows_plain(&self, bytes: &Range<u64>, versions: &Versions) -> bool {
-        let plain = &self.plain[(bytes.start / 4096) as usize % PLAIN];
+        let plain = &self.plain[(bytes.start / 4096) as usize & (self.plain.len() - 1)];
         if plain.has_all(bytes) && plain.version == versions.page(bytes.start) {
             return true;
         }
@@ -252,7 +266,11 @@ impl<F: Footprint> Buffer<F> {
         if from >= to {
             return;
         }
-        let on_page = &mut self.plain[(from / 4096) as usize % PLAIN];
+        let place = (from / 4096) as usize & (self.plain.len() - 1);
+        let on_page = &mut self.plain[place];
+        if on_page.len != 0 && on_page.from / 4096 != from / 4096 {
+            self.plain_crowded = self.plain_crowded.saturating_add(1);
+        }
         on_page.see(from, to, version.page);
         self.stretch.see(from, to, version.all);
     }
@@ -274,12 +292,31 @@ impl<F: Footprint> Buffer<F> {
 
     /// As what was found last on its page, before what was found there before it.
     fn remember(&mut self, seen: Seen) {
-        let all = self.seen.get_or_insert_with(bytemuck::zeroed_box);
-        let ways = &mut all[(seen.from / 4096) as usize % SEEN];
+        if self.seen.is_empty() || self.seen_crowded >= CROWDED && self.seen.len() < SEEN {
+            let pages = if self.thrifty && self.seen.is_empty() {
+                FEW_SEEN
+            } else {
+                SEEN
+            };
+            self.seen = bytemuck::zeroed_slice_box(pages);
+            self.seen_crowded = 0;
+        }
+        let place = (seen.from / 4096) as usize & (self.seen.len() - 1);
+        let ways = &mut self.seen[place];
         if ways[0].from != seen.from {
+            let lost = ways[1].version == self.version && ways[1].from / 4096 != seen.from / 4096;
+            self.seen_crowded = self.seen_crowded.saturating_add(u8::from(lost));
             ways[1] = ways[0];
         }
         ways[0] = seen;
+    }
+
+    /// Gives the cache of plain memory all its pages, in another place, if it has few and they are crowded.
+    #[inline(always)]
+    pub(super) fn make_plain_room(&mut self) {
+        if self.plain_crowded >= CROWDED && self.plain.len() < PLAIN {
+            self.plain = bytemuck::zeroed_slice_box(PLAIN);
+        }
     }
 
     /// The entry of an array, or where it belongs.
@@ -377,7 +414,7 @@ impl<F: Footprint> Buffer<F> {
         // A cached page of 2^32 flushes ago must not look new.
         self.version = self.version.wrapping_add(1);
         if self.version == 0 {
-            self.seen = None;
+            self.seen = Box::new([]);
         }
     }
 }

@@ -60,7 +60,7 @@ impl<F: Footprint> SlimThread<F> {
     fn new(base: PreciseThread, thrifty: bool) -> Self {
         SlimThread {
             base,
-            buffer: Buffer::new(),
+            buffer: Buffer::new(thrifty),
             streams: Streams::new(thrifty),
             tally: Tally::default(),
         }
@@ -88,8 +88,9 @@ impl<F: Footprint> SlimThread<F> {
     pub fn settled(&self) -> &Entries {
         self.base.memo.settled()
     }
-    /// Where the program's checks find what memory has no array.
-    pub fn plain(&self) -> *const PlainTable {
+    /// Where the program's checks find what memory has no array, until an access comes the long way, and the mask of its pages.
+    #[inline]
+    pub fn plain(&self) -> (*const PlainTable, u32) {
         self.buffer.plain()
     }
     /// Where the program's checks find what is foreseen, a [`StreamTable`](super::StreamTable), until an access comes the long way.

@@ -1,7 +1,7 @@
 //! From an address to the array that it belongs to, in O(1), without a lock.
 //!
 //! ```text
-//! address  [ 17 beyond | 8 top | 9 high | 9 low | 9 leaf | 12 within the page ]
+//! address  [ 17 beyond | 7 top | 7 upper | 7 high | 7 low | 7 leaf | 12 within the page ]
 //! leaf entry (4 KiB page):   0              no array
 //!                            id             all of the page belongs to one array
 //!                            FEW | r        see page r of a few runs (`runs`)
@@ -32,21 +32,24 @@ use event::Addr;
 pub(super) const GRANULE: u64 = 16;
 const PAGE: u64 = 4096;
 pub(super) const GRANULES: usize = (PAGE / GRANULE) as usize;
-/// Bits of an address that each table has but the first. Small tables: a program of a few arrays has three or four of each; in
+/// Bits of an address that each table has but the first. Small tables, which share pages: a program of a few arrays has two or three of each; in
 /// the model they are smaller yet.
-const FAN_BITS: u32 = if cfg!(loom) { 2 } else { 9 };
+const FAN_BITS: u32 = if cfg!(loom) { 2 } else { 7 };
 const FAN: usize = 1 << FAN_BITS;
-const TOP: usize = ((END / PAGE) >> (3 * FAN_BITS)) as usize;
+/// Tables on the way from the first to a page's entry.
+const TABLES: u32 = 4;
+const TOP: usize = ((END / PAGE) >> (TABLES * FAN_BITS)) as usize;
 const MIXED: u32 = 1 << 31;
 const FEW: u32 = 1 << 30;
-/// Bytes of the longest array.
-const LONGEST: u64 = 1 << 36;
+/// Bytes of the longest array: the number of its granules has 32 bits.
+const LONGEST: u64 = 1 << 35;
 /// Addresses from here on are not looked up.
 const END: u64 = crate::shadow::ADDRESSES;
 
 type Leaf = [AtomicU32; FAN];
 type Low = [OnceBox<Leaf>; FAN];
 type High = [OnceBox<Low>; FAN];
+type Upper = [OnceBox<High>; FAN];
 
 /// The granules of a page that has several arrays, or one and plain memory.
 #[derive(Default)]
@@ -64,17 +67,16 @@ fn boxes<T, const N: usize>() -> Box<[OnceBox<T>; N]> {
     boxed_with(OnceBox::new)
 }
 
-/// Where the tables have a page: in `top`, in a high table, in a low one and in a leaf.
+/// Where the tables have a page: in `top`, and in the others, of which a leaf is the last.
 #[inline]
-fn places(page: u64) -> (usize, usize, usize, usize) {
-    let [high, low] = [2, 1].map(|tables| (page >> (tables * FAN_BITS)) as usize % FAN);
-    let top = page >> (3 * FAN_BITS);
-    (top as usize, high, low, page as usize % FAN)
+fn places(page: u64) -> (usize, [usize; TABLES as usize]) {
+    let tables = [3, 2, 1, 0].map(|tables| (page >> (tables * FAN_BITS)) as usize % FAN);
+    ((page >> (TABLES * FAN_BITS)) as usize, tables)
 }
 
 /// The map from addresses to arrays.
 pub(super) struct Directory {
-    top: Box<[OnceBox<High>; TOP]>,
+    top: Box<[OnceBox<Upper>; TOP]>,
     mixed: Grow<Mixed>,
     /// Of mixed pages.
     unused: Lock<Numbers>,
@@ -116,7 +118,7 @@ impl Directory {
         }
     }
 
-    /// Can a block here be an array at all? Not if its pages alone would fill memory: whoever reserves 64 GiB does not
+    /// Can a block here be an array at all? Not if its pages alone would fill memory: whoever reserves 32 GiB does not
     /// use them as one array.
     pub(super) fn reaches(bytes: &Range<u64>) -> bool {
         bytes.end <= END && bytes.end - bytes.start <= LONGEST
@@ -125,30 +127,34 @@ impl Directory {
     /// The first page from `page` on that may have an array.
     fn skip(&self, mut page: u64) -> u64 {
         loop {
-            let (top, high, low, _) = places(page);
+            let (top, [upper, high, low, _]) = places(page);
             let Some(top) = self.top.get(top) else {
                 return u64::MAX / PAGE;
             };
-            let absent = match top.get().map(|table| table[high].get()) {
-                None => 3 * FAN_BITS,
-                Some(None) => 2 * FAN_BITS,
-                Some(Some(table)) if table[low].get().is_none() => FAN_BITS,
-                Some(Some(_)) => return page,
+            let table = top.get().map(|table| table[upper].get());
+            let table = table.map(|table| table.map(|table| table[high].get()));
+            let absent = match table {
+                None => TABLES,
+                Some(None) => 3,
+                Some(Some(None)) => 2,
+                Some(Some(Some(table))) if table[low].get().is_none() => 1,
+                Some(Some(Some(_))) => return page,
             };
-            page = ((page >> absent) + 1) << absent;
+            page = ((page >> (absent * FAN_BITS)) + 1) << (absent * FAN_BITS);
         }
     }
 
     #[inline]
     fn leaf(&self, page: u64) -> Option<&AtomicU32> {
-        let (top, high, low, leaf) = places(page);
-        let table = self.top.get(top)?.get()?[high].get()?;
+        let (top, [upper, high, low, leaf]) = places(page);
+        let table = self.top.get(top)?.get()?[upper].get()?[high].get()?;
         Some(&table[low].get()?[leaf])
     }
 
     fn leaf_or_new(&self, page: u64) -> &AtomicU32 {
-        let (top, high, low, leaf) = places(page);
+        let (top, [upper, high, low, leaf]) = places(page);
         let table = self.top[top % TOP].get_or_init(boxes);
+        let table = table[upper].get_or_init(boxes);
         let table = table[high].get_or_init(boxes);
         &table[low].get_or_init(zeroes)[leaf]
     }
@@ -372,6 +378,7 @@ impl Directory {
     /// Bytes of its tables.
     pub(super) fn bytes(&self) -> u64 {
         let tables = self.top.iter().filter_map(OnceBox::get);
+        let tables = tables.flat_map(|upper| upper.iter().filter_map(OnceBox::get));
         let tables = tables.flat_map(|high| high.iter().filter_map(OnceBox::get));
         let leaves = tables.flat_map(|low| low.iter().filter_map(OnceBox::get));
         let leaves = leaves.count();

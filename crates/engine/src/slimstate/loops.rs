@@ -109,7 +109,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         (&self.memory, &mut thread.base)
     }
 
-    /// A plain access at the place of `key`, for which [`Slim::take`] said no. The streams may have moved since ([`SlimThread::streams`]).
+    /// A plain access at the place of `key`, for which [`Slim::take`] said no. The thread's tables may have moved since ([`SlimThread::streams`], [`SlimThread::plain`]).
     pub fn access_at(
         &self,
         thread: &mut SlimThread<F>,
@@ -117,6 +117,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         access: Access,
         races: Sink<'_>,
     ) {
+        thread.buffer.make_plain_room();
         let cached = self.recall(thread, access.addr);
         // No array is concerned, and no stream begins: those that are under way may go on.
         if cached == Cached::Plain && access.addr.0 % 8 + u64::from(access.size) <= 8 {

@@ -30,9 +30,11 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use event::{AccessKind, Site};
 use smallvec::SmallVec;
 
-/// Sets of slots at first, a page in all, and of a thread for whose loops that is not enough; a place may have either slot of its set.
-const FEW_SETS: usize = 16;
+/// Sets of slots at first, a kilobyte in all, and at most; a place may have either slot of its set.
+const FEW_SETS: usize = 4;
 const SETS: usize = 64;
+/// A table that is not enough for the thread's loops is followed by one with so many times its sets.
+const GROWTH: usize = 2;
 /// So many streams of one region that made room for others are too many.
 const CROWDED: u8 = 16;
 /// Places are numbered by addresses of code: so far apart, at least.
@@ -364,7 +366,7 @@ impl Streams {
         self.slot_of(key)
     }
 
-    /// Gives the table all its sets, in another place, if it has few and they are crowded.
+    /// Gives the table more sets, in another place, if they are crowded.
     #[inline(always)]
     pub(super) fn make_room(&mut self) {
         if self.crowded >= CROWDED && self.slots.len() < 2 * SETS {
@@ -372,10 +374,12 @@ impl Streams {
         }
     }
 
-    /// The table gets all sets. What was in one set before is in no more than one now with others of that set.
+    /// The table gets more sets. What was in one set before is in no more than one now with others of that set.
     #[cold]
     fn grow(&mut self) {
-        let old = core::mem::replace(&mut self.slots, slots(SETS));
+        let sets = (self.slots.len() / 2 * GROWTH).min(SETS);
+        let old = core::mem::replace(&mut self.slots, slots(sets));
+        self.crowded = 0;
         let used = core::mem::take(&mut self.used);
         let window = core::mem::take(&mut self.window);
         for (slot, stream) in old.into_iter().enumerate() {
@@ -582,7 +586,7 @@ mod tests {
             streams.slot(place(number));
         }
         streams.make_room();
-        assert_eq!(streams.slots.len(), 2 * SETS);
+        assert_eq!(streams.slots.len(), 2 * FEW_SETS * GROWTH);
         assert!(streams.is_written(addr(all, 1), 8, 0));
         for element in [2, 3, 1] {
             for number in 1..=all {
@@ -592,6 +596,7 @@ mod tests {
         }
         assert_eq!(streams.foreseen(), 1 + 3 * all);
         assert_eq!(streams.targets().len() as u64, all);
-        assert_eq!(streams.slots[0].mask as usize, (SETS - 1) * 256);
+        let sets = FEW_SETS * GROWTH;
+        assert_eq!(streams.slots[0].mask as usize, (sets - 1) * 256);
     }
 }

@@ -16,7 +16,7 @@ use core::ops::Range;
 
 const PAGE: u64 = 4096;
 /// Numbers of pages. In the model, a few will do.
-const NUMBERS: usize = if cfg!(loom) { 2 } else { 1024 };
+const NUMBERS: usize = if cfg!(loom) { 2 } else { 512 };
 /// The first of them in the table: in another line of the cache than the disturbances.
 const FIRST: usize = 16;
 
