@@ -33,13 +33,16 @@ pub const ATOMICS: usize = 128;
 /// Slots of which is known what is in the thread's past.
 pub const ORDERED: usize = 64;
 
+/// What is added to the number of a page whose entry has a footprint instead of locations: the inlined test does not find it.
+pub const SEEN: usize = 1 << 52;
+
 /// A page that the thread touched lately.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Entry {
-    /// Its number.
+    /// Its number, or that and [`SEEN`].
     pub page: AtomicUsize,
-    /// Its shadow: one location for each word.
+    /// Its shadow: one location for each word; or what the thread has accessed of it (`engine::shadow::Seen`).
     pub cells: AtomicUsize,
 }
 
@@ -140,6 +143,8 @@ pub struct Block {
     pub window: AtomicPtr<()>,
     /// What does not fit into locations (`engine::shadow::Depot`), for detectors whose stubs record accesses to fields, or null.
     pub depot: AtomicPtr<()>,
+    /// Numbers that change when memory is made fresh of which a check is put off (`engine::shadow::Renewed`), or null if none ever is.
+    pub renewed: AtomicPtr<()>,
     /// Accesses that were not checked because the thread was alone.
     pub unchecked: AtomicU64,
     /// 1 if no other thread's accesses can race with this one's (`runtime::alone`).

@@ -17,7 +17,7 @@ pub struct Options {
     pub seed: u64,
     /// SlimState: arrays with fewer elements are FINE from the start.
     pub small_array: u64,
-    /// What a page with runs may spend on accesses in detail before it is split, see [`engine::shadow::Memory::with_runs`].
+    /// What a page with runs, or layers, may spend on accesses in detail before it is split, see [`engine::shadow::Memory::with_runs`].
     pub run_credit: i32,
 }
 
@@ -136,6 +136,8 @@ table! {
         "vector clocks for reads and writes (Pacer's GENERIC)";
     "fasttrack", Exact, [], |o| FastTrack::default().with_runs(o.run_credit),
         "epochs, and vectors for concurrent reads";
+    "layers", Exact, [], |o| FastTrack::default().with_layers(o.run_credit),
+        "fasttrack whose checks wait, page by page, until the thread synchronises";
     "slimstate", Exact, [], |o| SlimState::new(slim(o)),
         "footprints of arrays as strided ranges, compressed array shadows";
     "slimstate-bf", Exact, [], |o| SlimStateBf::new(slim(o)),

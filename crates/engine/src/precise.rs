@@ -13,8 +13,10 @@ use core::marker::PhantomData;
 
 mod again;
 mod atomic;
+mod census;
 mod few;
 mod fresh;
+mod layered;
 mod ranges;
 mod report;
 
@@ -26,9 +28,8 @@ use event::{AccessKind, Addr, Elements, Site, Tid};
 use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Side, Sink, SyncOp};
 use crate::shadow::{
-    Asked, Cell, Census, Comb, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Form, Like,
-    Location, Memo, Memory, PAGE_BYTES, Page, Repeats, Rule, RuleName, Span, Sweeps, Touch,
-    word_of, words,
+    Asked, Cell, Comb, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Footprints, Form,
+    Like, Location, Memo, Memory, PAGE_BYTES, Repeats, Rule, RuleName, Span, Touch, word_of, words,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -57,6 +58,8 @@ pub struct PreciseThread {
     repeats: Repeats,
     /// What its last accesses to lanes did, by kind, and to lanes of one word.
     likes: [[Like; 2]; 2],
+    /// What it still has to check.
+    footprints: Footprints,
     /// Whether it goes through the same rows again and again.
     hope: again::Hope,
     /// Races of the access under way; empty in between.
@@ -72,6 +75,7 @@ impl PreciseThread {
             memo: Memo::default(),
             repeats: Repeats::default(),
             likes: [[Like::NONE; 2]; 2],
+            footprints: Footprints::default(),
             hope: again::Hope::default(),
             found: Vec::new(),
         }
@@ -189,12 +193,6 @@ impl<'a, R: Rule> Work<'a, R> {
         self
     }
 
-    /// Words of a split page.
-    fn span(&mut self, page: &Page<Location>, span: Span, races: Sink<'_>) {
-        let base = Addr(span.addr.0 & !(PAGE_BYTES - 1));
-        self.words(page, base, &Sweeps::of(span), races);
-    }
-
     #[inline(never)]
     fn slow(&mut self, location: &Location, word: Addr, mask: u8, races: Sink<'_>) {
         let Some(touch) = self.prepare(location, mask) else {
@@ -277,15 +275,6 @@ impl<R: Rule> Shadow<R> {
         }
     }
 
-    /// See [`Detector::bytes`].
-    pub(crate) fn bytes_used(&self, f: &mut dyn FnMut(&'static str, u64)) {
-        let (split, runs, whole) = self.memory.bytes();
-        f("locations by word", split);
-        f("locations by run", runs);
-        f("locations by page", whole);
-        f("states outside, at least", self.depot().bytes());
-    }
-
     /// Where extended locations are kept.
     pub fn depot(&self) -> &Depot {
         self.memory.depot()
@@ -305,11 +294,6 @@ impl<R: Rule> Shadow<R> {
     /// Where stubs find split pages, see [`Pages::root`](crate::shadow::Pages::root).
     pub fn split_root(&self) -> *const () {
         self.memory.split_root()
-    }
-
-    /// The locations that some bytes have now.
-    pub fn census(&self, addr: Addr, bytes: u64) -> Census {
-        self.memory.census(addr, bytes)
     }
 
     fn work<'a>(
@@ -714,16 +698,19 @@ impl<R: Rule> Detector for Precise<R> {
         PreciseThread::new(self.order.root(tid))
     }
 
-    fn fork(&self, parent: &mut PreciseThread, tid: Tid, _races: Sink<'_>) -> PreciseThread {
+    fn fork(&self, parent: &mut PreciseThread, tid: Tid, races: Sink<'_>) -> PreciseThread {
+        self.shadow.commit_all(&self.order, parent, races);
         PreciseThread::new(self.order.fork(&mut parent.clock, tid))
     }
 
-    fn end(&self, thread: &mut PreciseThread, _races: Sink<'_>) {
+    fn end(&self, thread: &mut PreciseThread, races: Sink<'_>) {
+        self.shadow.commit_all(&self.order, thread, races);
         thread.memo.flush(self.shadow.depot());
         self.order.end(&mut thread.clock);
     }
 
-    fn join(&self, thread: &mut PreciseThread, child: &mut PreciseThread, _races: Sink<'_>) {
+    fn join(&self, thread: &mut PreciseThread, child: &mut PreciseThread, races: Sink<'_>) {
+        self.shadow.commit_all(&self.order, thread, races);
         self.order.join(&mut thread.clock, &mut child.clock);
     }
 
@@ -751,9 +738,11 @@ impl<R: Rule> Detector for Precise<R> {
         elem: u8,
         len: u64,
         _site: Site,
-        _races: Sink<'_>,
+        races: Sink<'_>,
     ) {
         let bytes = len.saturating_mul(u64::from(elem.max(1)));
+        self.shadow
+            .commit_within(&self.order, thread, (addr, bytes), races);
         thread.clock.renewed_memory();
         self.shadow.clear(&self.order, addr, bytes);
     }
@@ -794,7 +783,8 @@ impl<R: Rule> Detector for Precise<R> {
     }
 
     #[inline(always)]
-    fn sync(&self, thread: &mut PreciseThread, op: SyncOp, _races: Sink<'_>) {
+    fn sync(&self, thread: &mut PreciseThread, op: SyncOp, races: Sink<'_>) {
+        self.shadow.commit_all(&self.order, thread, races);
         self.order.sync(&mut thread.clock, op);
     }
 }

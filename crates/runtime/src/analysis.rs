@@ -8,7 +8,7 @@ use engine::clock::{Slot, ThreadClock};
 use engine::pacer::Pacer;
 use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
-use engine::shadow::{Census, Depot, Entries, Epoch, FastTrackRule, Location};
+use engine::shadow::{Census, Depot, Entries, Epoch, FastTrackRule, Location, Renewed};
 use engine::slimstate::{SlimState, SlimStateBb};
 use engine::sync::HappensBefore;
 use engine::sync::quick::Repeats;
@@ -56,6 +56,11 @@ macro_rules! detectors {
                         let $options = options;
                         Some(Analysis::$variant($new))
                     })*
+                    // The same detector, with checks that are put off.
+                    "layers" => {
+                        let detector = engine::FastTrack::default().with_layers(0);
+                        Some(Analysis::FastTrack(detector))
+                    }
                     _ => None,
                 }
             }
@@ -316,6 +321,15 @@ impl Analysis {
         }
     }
 
+    /// Where the numbers are that change when memory is made fresh of which a check is put off; null if none ever is.
+    pub fn renewed(&self) -> *const () {
+        let renewed = match self {
+            Analysis::FastTrack(detector) => detector.shadow().renewed(),
+            _ => None,
+        };
+        renewed.map_or(core::ptr::null(), Renewed::table)
+    }
+
     /// The locations of a block, of detectors whose shadow knows no blocks.
     pub fn census(&self, addr: Addr, bytes: u64) -> Option<Census> {
         match self {
@@ -347,6 +361,7 @@ impl Analysis {
     pub fn puts_off(&self) -> bool {
         match self {
             Analysis::SlimState(_) | Analysis::SlimStateBb(_) => true,
+            Analysis::FastTrack(detector) => detector.puts_off(),
             Analysis::Recorded(recording) => recording.puts_off(),
             _ => false,
         }
@@ -355,6 +370,9 @@ impl Analysis {
     /// Makes the checks that were put off, for a thread that may never make them itself.
     pub fn settle(&self, thread: &mut State) {
         match (self, thread) {
+            (Analysis::FastTrack(detector), State::FastTrack(thread)) => {
+                detector.settle(thread, &mut found);
+            }
             (Analysis::SlimState(detector), State::SlimState(thread)) => {
                 detector.settle(thread, &mut found);
             }
@@ -452,6 +470,15 @@ impl Analysis {
 }
 
 impl State {
+    /// Has the thread checks to make before its clock changes, of a detector for which some atomic operations are no events?
+    #[inline(always)]
+    pub fn puts_off(&self) -> bool {
+        match self {
+            State::FastTrack(thread) => thread.puts_off(),
+            _ => false,
+        }
+    }
+
     /// The bits of the thread's epoch, for the inlined checks.
     #[inline]
     pub fn epoch(&self) -> u64 {

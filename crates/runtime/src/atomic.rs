@@ -61,6 +61,7 @@ fn begin(address: *const u8, size: u32, likely: Effect, op: impl FnOnce() -> Ato
         let thread = unsafe { own.thread().as_ref() };
         if let Some(thread) = thread
             && let Some(clock) = thread.state.clock()
+            && !thread.state.puts_off()
             && thread.loans.admit(clock, address as usize, size, likely)
         {
             return;
@@ -79,6 +80,10 @@ fn bracket(own: &tls::Block, address: *const u8, op: impl FnOnce() -> AtomicOp) 
     match thread::current() {
         Some((thread, runtime)) => {
             let addr = Addr(address as u64);
+            // Not while others wait for the bracket.
+            if thread.state.puts_off() {
+                runtime.analysis.settle(&mut thread.state);
+            }
             let bracket = runtime.analysis.bracket(&thread.state, addr, op);
             // One after the other they would be waited for at the end. Not sooner: whoever has the bracket is at work on them.
             fetch(bracket.of.near());

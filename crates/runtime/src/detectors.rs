@@ -37,6 +37,8 @@ pub const DETECTORS: &[Detector] = &[
     detector("slimcard", "slimstate", "redcard"),
     // On FastTrack's shadow, where a page that is checked as a whole has one location: measured, it takes less time than SlimState's.
     detector("bigfoot-pages", "fasttrack", "bigfoot"),
+    // The same, where a page that is accessed in detail is checked when the thread synchronises.
+    detector("bigfoot-layers", "layers", "bigfoot"),
     // The paper's.
     detector("bigfoot", "slimstate", "bigfoot"),
     detector("bigfoot-bb", "slimstate-bb", "bigfoot"),

@@ -14,7 +14,8 @@ use crate::analysis::{Analysis, State};
 use crate::few::FEW;
 pub use crate::few::few;
 use crate::outlined::outlined;
-use crate::outside::outside;
+use crate::outside::{Place, outside};
+use crate::put_off;
 use crate::streams::{Done, foreseen, not_foreseen};
 use crate::stub::{range_stub, word_stub};
 use crate::thread::{self, Runtime, Thread};
@@ -59,8 +60,16 @@ fn quick_word(
     let Some((order, shadow, precise)) = runtime.analysis.by_word(state, addr) else {
         return foreseen(thread, runtime, addr, size, pc);
     };
+    let what = (kind, addr, u64::from(size));
+    let seen = own.seen(address);
+    if let Some(seen) = seen
+        && put_off::mark(shadow, precise, seen, what, |slot| names.number(pc, slot))
+    {
+        return true;
+    }
     let location = match own.location(address) {
         Some(location) => location,
+        None if seen.is_some() => return false,
         None if kind == AccessKind::Read && shadow.is_reread(precise, addr, size) => return true,
         None if shadow.is_in_row(precise, kind, addr, size) => return true,
         None => match find(own, runtime, address) {
@@ -198,8 +207,8 @@ pub fn slow_word(
     if let Some((slot, number)) = runtime.analysis.number(&mut thread.state, access.site) {
         thread.set_number(pc, slot, number);
     }
-    if own.location(address).is_none() {
-        find(own, runtime, address);
+    if own.location(address).is_none() && find(own, runtime, address).is_none() {
+        put_off::remember(own, &thread.state, address);
     }
 }
 
@@ -224,9 +233,9 @@ pub fn range_inside(
         stride: 1,
     };
     ranged(thread, runtime, kind, elements, site, pc);
-    let own = tls::own();
-    if own.location(address as usize).is_none() {
-        find(own, runtime, address as usize);
+    let (own, address) = (tls::own(), address as usize);
+    if own.location(address).is_none() && find(own, runtime, address).is_none() {
+        put_off::remember(own, &thread.state, address);
     }
 }
 
@@ -331,8 +340,8 @@ macro_rules! words {
         extern "C" fn $inner(address: *const u8, pc: usize) {
             sized(AccessKind::$kind, address, $size, pc);
         }
-        extern "C" fn $outside(location: &Location, at: usize, number: u32, pc: usize) -> bool {
-            $size <= 8 && outside(AccessKind::$kind, location, at, $size, number, pc)
+        extern "C" fn $outside(place: Place, at: usize, number: u32, pc: usize) -> bool {
+            $size <= 8 && outside(AccessKind::$kind, place, at, $size, number, pc)
         }
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(address: *const u8) {

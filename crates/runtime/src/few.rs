@@ -8,10 +8,12 @@ use core::sync::atomic::Ordering;
 
 use engine::Detector;
 use engine::precise::Few;
+use engine::shadow::Seen;
 use event::{AccessKind, Addr};
 
 use crate::analysis::{Analysis, State};
 use crate::entry::{find, quick_any, range_inside, slow_word, tell};
+use crate::put_off;
 use crate::thread::{self, Runtime, Thread};
 use crate::tls;
 
@@ -26,6 +28,9 @@ pub fn few(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
         return;
     }
     let at = address as usize;
+    if let Some(seen) = own.seen(at) {
+        return on_seen(own, seen, kind, at, bytes, pc);
+    }
     let words = own
         .page(at)
         .and_then(|page| Few::new(page, Addr(at as u64), bytes as u64));
@@ -44,6 +49,33 @@ pub fn few(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
                 Analysis::FastTrack(_) => slowly(own, thread, runtime, kind, words, pc),
                 _ => by_others(own, thread, runtime, kind, at..at + bytes, pc),
             }
+            thread.show(own);
+        }
+    }
+    own.leave();
+}
+
+/// The same on a page where checks are put off.
+#[inline(never)]
+fn on_seen(own: &tls::Block, seen: &Seen, kind: AccessKind, at: usize, bytes: usize, pc: usize) {
+    let what = (kind, Addr(at as u64), bytes as u64);
+    if bytes == 0 || seen.has(what.0, what.1, what.2) || !own.enter() {
+        return;
+    }
+    // What is put off now is not published yet.
+    own.idle.store(0, Ordering::Relaxed);
+    if let Some((thread, runtime)) = thread::current() {
+        let ignores = thread.ignore != [0, 0];
+        let (state, names) = thread.state_and_names();
+        let done = match (&runtime.analysis, state) {
+            (Analysis::FastTrack(detector), State::FastTrack(precise)) if !ignores => {
+                let name = |slot| names.number(pc, slot);
+                put_off::mark(detector.shadow(), precise, seen, what, name)
+            }
+            _ => false,
+        };
+        if !done {
+            in_pages(own, thread, runtime, kind, at..at.saturating_add(bytes), pc);
             thread.show(own);
         }
     }

@@ -42,6 +42,7 @@ mod modules;
 mod options;
 mod outlined;
 mod outside;
+mod put_off;
 mod real;
 mod recording;
 mod records;

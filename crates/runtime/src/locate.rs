@@ -35,11 +35,12 @@ macro_rules! find_page {
     (Write 32) => { $crate::locate::find_page!(@none) };
     (Any 0) => { $crate::locate::find_page!(@none) };
     (@none) => {
-        "/* {pages} {root} {fan_shift} */\n"
+        "/* {pages} {root} {fan_shift} {seen} {seen_page} {written} {seen_slot} {last} {last_size} {last_len} {last_marks} {last_most} {mark_shift} {size_of_access} {seen_renewed} {renewed} {renewed_mask} {read_put_off} {write_put_off} */\n"
     };
     ($kind:ident $size:tt) => {
         concat!(
             "49:\n",
+            $crate::put_off::take_seen!($kind $size),
             "cmp qword ptr fs:[r11 + {streams}], 0\n",
             "jne 1f\n",
             "50:\n",

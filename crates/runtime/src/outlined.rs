@@ -142,7 +142,7 @@ macro_rules! outlined {
             "push rcx",
             ".cfi_adjust_cfa_offset 8",
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
-            $crate::locate::find_location!("7f"),
+            $crate::locate::find_location!("5f"),
             "mov r11, qword ptr fs:[r11 + {epoch}]",
             $crate::outlined::test_words!($kind $bytes),
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
@@ -155,6 +155,8 @@ macro_rules! outlined {
             ".cfi_adjust_cfa_offset -8",
             "ret",
             ".cfi_restore_state",
+            "5:",
+            $crate::put_off::is_seen!($kind $bytes),
             "7:",
             "pop rcx",
             ".cfi_adjust_cfa_offset -8",
@@ -169,6 +171,11 @@ macro_rules! outlined {
             epoch = const core::mem::offset_of!(abi::hot::Block, epoch),
             word_mask = const (engine::shadow::PAGE_WORDS - 1) * 16,
             bytes_shift = const engine::shadow::Asked::BYTES_SHIFT,
+            seen = const abi::hot::SEEN.trailing_zeros(),
+            seen_page = const core::mem::offset_of!(engine::shadow::Seen, page),
+            written = const core::mem::offset_of!(engine::shadow::Seen, written),
+            seen_last = const if $bytes < 64 { 64 } else { $bytes },
+            seen_bytes = const ((1_u64 << $bytes) - 1) as u32 as i32,
         );
     };
 }

@@ -5,18 +5,23 @@ use core::sync::atomic::Ordering;
 
 use engine::Detector;
 use engine::precise::Raced;
-use engine::shadow::Location;
+use engine::shadow::{Location, Seen};
 use event::{AccessKind, Addr};
 
 use crate::analysis::{Analysis, State};
 use crate::entry::{mask, tell};
 use crate::{thread, tls};
 
+/// Where a stub found an access to be recorded: in a location; or, one byte further than its own address, in what the thread has accessed of the page.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct Place(usize);
+
 /// Makes the step of an access whose site has that number in the thread's slot. The thread is inside. Returns false if nothing was done.
 #[inline(always)]
 pub fn outside(
     kind: AccessKind,
-    location: &Location,
+    Place(place): Place,
     at: usize,
     size: u32,
     number: u32,
@@ -35,6 +40,19 @@ pub fn outside(
         return false;
     };
     let (order, shadow) = (detector.order(), detector.shadow());
+    if place % 2 == 1 {
+        let seen = (place - 1) as *const Seen;
+        // SAFETY: the stub found it in the thread's cache, and it stays as long as the thread.
+        let footprint = unsafe { &*seen }.number.load(Ordering::Relaxed);
+        let what = (kind, Addr(at as u64), u64::from(size));
+        let done = shadow.mark(precise, footprint as usize, what, number);
+        // It is not published yet.
+        tls::own().idle.store(0, Ordering::Relaxed);
+        return done;
+    }
+    let location = place as *const Location;
+    // SAFETY: the stub found it in the shadow of the page, which stays.
+    let location = unsafe { &*location };
     let done = shadow.access_in_block(order, precise, location, kind, mask(at, size), number);
     match done {
         None => return false,
@@ -69,6 +87,8 @@ macro_rules! take_outside {
             "cmp dword ptr fs:[r11 + {depth}], 0\n",
             "jne 8b\n",
             $crate::locate::find_location!("8b"),
+            // With what is put off; what rcx is, `Place` says.
+            "61:\n",
             "mov dword ptr fs:[r11 + {depth}], 1\n",
             "push rdx\n",
             ".cfi_adjust_cfa_offset 8\n",

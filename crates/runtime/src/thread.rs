@@ -222,6 +222,8 @@ impl Thread {
         let depot = runtime().and_then(|runtime| runtime.analysis.depot());
         let depot = depot.map_or(core::ptr::null(), core::ptr::from_ref);
         own.depot.store(depot.cast_mut().cast(), Ordering::Relaxed);
+        let renewed = runtime().map_or(core::ptr::null(), |runtime| runtime.analysis.renewed());
+        own.renewed.store(renewed.cast_mut(), Ordering::Relaxed);
         let used = thread.and_then(|thread| thread.state.recorded_by_stubs());
         let used = used.map_or(core::ptr::null(), |clock| core::ptr::from_ref(clock.used()));
         own.used.store(used.cast_mut(), Ordering::Relaxed);

@@ -11,7 +11,7 @@ use core::arch::{asm, global_asm};
 use core::ops::Deref;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use engine::shadow::{Asked, Entries, Epoch, Location, NOTHING, PAGE_WORDS, Page};
+use engine::shadow::{Asked, Entries, Epoch, Location, NOTHING, PAGE_WORDS, Page, Seen};
 use engine::sync::quick::Repeats;
 use event::AccessKind;
 
@@ -225,16 +225,41 @@ impl Block {
     /// Remembers the shadow of the page that `address` is in, for the inlined checks.
     #[inline]
     pub fn remember(&self, address: usize, location: *const Location) {
+        let word = (address >> 3) % PAGE_WORDS;
+        self.put(address, 0, location.wrapping_sub(word) as usize);
+    }
+
+    #[inline(always)]
+    fn put(&self, address: usize, tag: usize, first: usize) {
         let page = address >> abi::hot::PAGE_SHIFT;
         let entry = &self.cache[page % abi::hot::CACHE];
-        let word = (address >> 3) % PAGE_WORDS;
-        let first = location.wrapping_sub(word) as usize;
         // A signal handler between the two stores must not find the new page with the old shadow.
         entry.page.store(usize::MAX, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
         entry.cells.store(first, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
-        entry.page.store(page, Ordering::Relaxed);
+        entry.page.store(page | tag, Ordering::Relaxed);
+    }
+
+    /// What the thread has accessed of the page that `address` is in, if its checks are put off there, as far as the stubs know.
+    #[inline(always)]
+    pub fn seen(&self, address: usize) -> Option<&'static Seen> {
+        let page = address >> abi::hot::PAGE_SHIFT;
+        let entry = &self.cache[page % abi::hot::CACHE];
+        if entry.page.load(Ordering::Relaxed) != page | abi::hot::SEEN {
+            return None;
+        }
+        let seen = entry.cells.load(Ordering::Relaxed) as *const Seen;
+        // SAFETY: `remember_seen` put it there, and it stays as long as the thread.
+        let seen = unsafe { &*seen };
+        // It may be another page's by now.
+        (seen.page.load(Ordering::Relaxed) == page as u64).then_some(seen)
+    }
+
+    /// Remembers what the thread has accessed of the page that `address` is in, for the stubs.
+    #[inline]
+    pub fn remember_seen(&self, address: usize, seen: &Seen) {
+        self.put(address, abi::hot::SEEN, &raw const *seen as usize);
     }
 
     /// The inlined checks no longer know the page of `address`.

@@ -118,7 +118,7 @@ macro_rules! outlined_unaligned {
             "push rcx",
             ".cfi_adjust_cfa_offset 8",
             "mov r11, qword ptr [rip + __footrace_tls@GOTTPOFF]",
-            $crate::locate::find_location!("7f"),
+            $crate::locate::find_location!("9f"),
             // The last words of a page: the next one is elsewhere.
             "cmp eax, {last}",
             "jae 7f",
@@ -158,6 +158,9 @@ macro_rules! outlined_unaligned {
             ".cfi_adjust_cfa_offset -8",
             "pop rdx",
             ".cfi_adjust_cfa_offset -8",
+            "jmp 7f",
+            "9:",
+            $crate::put_off::is_seen!($kind $size),
             "7:",
             "pop rcx",
             ".cfi_adjust_cfa_offset -8",
@@ -174,6 +177,11 @@ macro_rules! outlined_unaligned {
             epoch = const core::mem::offset_of!(abi::hot::Block, epoch),
             word_mask = const (engine::shadow::PAGE_WORDS - 1) * 16,
             bytes_shift = const engine::shadow::Asked::BYTES_SHIFT,
+            seen = const abi::hot::SEEN.trailing_zeros(),
+            seen_page = const core::mem::offset_of!(engine::shadow::Seen, page),
+            written = const core::mem::offset_of!(engine::shadow::Seen, written),
+            seen_last = const if $size < 64 { 64 } else { $size },
+            seen_bytes = const ((1_u64 << $size) - 1) as u32 as i32,
         );
     };
 }

@@ -52,7 +52,7 @@ impl Places {
 pub(crate) fn placement(detector: &str) -> &'static str {
     match detector {
         "redcard" | "slimcard" => "redcard",
-        "bigfoot" | "bigfoot-bb" | "bigfoot-pages" => "bigfoot",
+        "bigfoot" | "bigfoot-bb" | "bigfoot-layers" | "bigfoot-pages" => "bigfoot",
         _ => "all",
     }
 }

@@ -19,6 +19,7 @@ impl<R: Rule> Precise<R> {
     ) {
         let (order, bytes) = (&self.order, (bracket.addr(), u64::from(size)));
         let kind = Effect::of(op).kind();
+        self.shadow.commit_all(order, thread, races);
         let operation = order.begin_atomic(&mut thread.clock, bracket, size, op);
         if operation.stands() {
             thread.counts.add(RuleName::AtomicRepeated);

@@ -2,10 +2,18 @@
 
 use event::{AccessKind, Addr, Site};
 
-use super::{PreciseThread, Shadow};
+use super::{PreciseThread, Shadow, Work};
 use crate::detector::Sink;
 use crate::shadow::{Location, PAGE_BYTES, Page, Rule, Span, Sweeps};
 use crate::sync::HappensBefore;
+
+impl<R: Rule> Work<'_, R> {
+    /// Words of a split page.
+    fn span(&mut self, page: &Page<Location>, span: Span, races: Sink<'_>) {
+        let base = Addr(span.addr.0 & !(PAGE_BYTES - 1));
+        self.words(page, base, &Sweeps::of(span), races);
+    }
+}
 
 impl<R: Rule> Shadow<R> {
     /// The write that freeing `len` bytes is.
@@ -65,7 +73,9 @@ impl<R: Rule> Shadow<R> {
     }
 
     fn clear_words(&self, order: &HappensBefore, page: &Page<Location>, span: Span) {
-        for sweep in Sweeps::of(span).as_slice() {
+        let sweeps = Sweeps::of(span);
+        self.memory.bury(span.addr, page, &sweeps);
+        for sweep in sweeps.as_slice() {
             let mut words = sweep.words();
             // Most are whole, and remember two accesses at most.
             while let Some(word) = match sweep.mask {

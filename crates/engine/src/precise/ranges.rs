@@ -9,7 +9,7 @@ use super::{Shadow, Work};
 use crate::detector::Sink;
 use crate::shadow::{
     Asked, Cell, Comb, Conflict, Extent, Form, Location, Locked, PAGE_BYTES, Page, Rule, RuleName,
-    Span, Sweeps, Swept, touch_cells, word_of, words,
+    Span, Sweep, Sweeps, Swept, touch_cells, word_of, words,
 };
 
 impl<'a, R: Rule> Work<'a, R> {
@@ -76,9 +76,13 @@ impl<'a, R: Rule> Work<'a, R> {
             }
             return;
         }
+        let memory = &self.shadow.memory;
         let (mut number, mut page) = (u64::MAX, None);
         words(elements, |word, mask| {
             if page.is_none() || word.0 / PAGE_BYTES != number {
+                if memory.layered(word).is_some() {
+                    return self.one(word, mask, races);
+                }
                 page = self.page(word);
                 number = word.0 / PAGE_BYTES;
             }
@@ -86,6 +90,19 @@ impl<'a, R: Rule> Work<'a, R> {
                 self.word(&page[word_of(word)], word, mask, races);
             }
         });
+    }
+
+    /// Some bytes of a word.
+    fn one(&mut self, addr: Addr, mask: u8, races: Sink<'_>) {
+        let word = word_of(addr) as u16;
+        let sweep = Sweep {
+            first: word,
+            last: word,
+            period: 1,
+            mask,
+        };
+        let base = Addr(addr.0 & !(PAGE_BYTES - 1));
+        self.sweeps(base, &Sweeps::one(sweep).part_of_more(true), races);
     }
 
     /// The page of `addr`, split. One that nothing was recorded on is made only if there is something to record now.
@@ -118,6 +135,9 @@ impl<'a, R: Rule> Work<'a, R> {
                 self.page(base);
                 continue;
             }
+            if self.put_off(base, sweeps, races) {
+                return;
+            }
             let Some(whole) = memory.whole(base) else {
                 return;
             };
@@ -137,13 +157,15 @@ impl<'a, R: Rule> Work<'a, R> {
                     self.thread.counts.add(RuleName::RunPage);
                     memory.divide(base);
                 }
+                Some(Form::Whole(_)) if memory.lay(base) => {}
                 Some(Form::Whole(_)) => {
                     if let Some(page) = self.page(base) {
                         page[usize::from(sweeps.first())].make_room();
                     }
                 }
+                Some(Form::Layers(page)) => drop(page),
                 Some(Form::Runs(page)) => {
-                    if !self.runs(page, base, sweeps, races) {
+                    if !self.runs(page, base, sweeps, races) && !memory.lay(base) {
                         self.page(base);
                     }
                     return;
@@ -375,10 +397,14 @@ impl<R: Rule> Shadow<R> {
                     }
                 }
                 Some(Form::Whole(_)) => memory.divide(span.addr),
+                Some(Form::Layers(mut page)) => {
+                    memory.clear_layers(&mut page, &sweeps);
+                    return None;
+                }
                 Some(Form::Runs(mut page)) => {
                     let goes_on = page.clear(self.depot(), &sweeps);
                     drop(page);
-                    if !goes_on {
+                    if !goes_on && !memory.lay(span.addr) {
                         memory.split(span.addr);
                     }
                     return None;

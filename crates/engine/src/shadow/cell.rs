@@ -14,10 +14,11 @@
 //! │ index of a `Block`   (63..35), life (34..23), 111 │ 0    │   MIXED    (first cell only)
 //! │ 0                             …  0100       │ 0          │   SPLIT    (first cell of a page only)
 //! │ index in `RunPages`  (63..32) …  0101       │ 0          │   RUNS     (first cell of a page only)
+//! │ index in `LayerPages` (63..32) … 1101       │ 0          │   LAYERS   (first cell of a page only)
 //! └─────────────────────────────────────────────┴────────────┘
 //! ```
 //!
-//! Times of accesses are never 0, which tells the last nine apart from accesses.
+//! Times of accesses are never 0, which tells the last ten apart from accesses.
 
 use event::AccessKind;
 
@@ -195,6 +196,7 @@ impl Cell {
     const OWNED: u64 = 2 << SLOT_SHIFT;
     const SHARED: u64 = 3 << SLOT_SHIFT;
     const RUNS: u64 = 5 << SLOT_SHIFT;
+    const LAYERS: u64 = 13 << SLOT_SHIFT;
     const BLOCK: u64 = 6 << SLOT_SHIFT;
     const MIXED: u64 = 7 << SLOT_SHIFT;
     const TAG: u64 = (1 << 32) - 1;
@@ -313,10 +315,23 @@ impl Cell {
         }
     }
 
+    pub(super) const fn layers(index: u32) -> Cell {
+        Cell(Self::LAYERS | (index as u64) << 32)
+    }
+
+    pub(super) const fn as_layers(self) -> Option<u32> {
+        if self.0 & Self::TAG == Self::LAYERS {
+            Some((self.0 >> 32) as u32)
+        } else {
+            None
+        }
+    }
+
     /// As the first cell of a page's location, while that is not locked: is the page whole?
     #[inline]
     pub(super) const fn is_whole(self) -> bool {
-        self.0 != Self::SPLIT.0 && self.0 & Self::TAG != Self::RUNS
+        let tag = self.0 & Self::TAG;
+        self.0 != Self::SPLIT.0 && tag != Self::RUNS && tag != Self::LAYERS
     }
 
     /// Is it an access or nothing, and not a special value?
@@ -488,6 +503,9 @@ impl core::fmt::Debug for Cell {
         if let Some(index) = self.as_runs() {
             return write!(f, "RUNS({index})");
         }
+        if let Some(index) = self.as_layers() {
+            return write!(f, "LAYERS({index})");
+        }
         if let Some(index) = self.as_owned() {
             return write!(f, "OWNED({index})");
         }
@@ -560,6 +578,18 @@ mod tests {
         assert_eq!(Cell::shared(7).as_shared(), Some(7));
         assert_eq!(Cell::shared(7).as_owned(), None);
         assert_eq!(Cell::EMPTY.as_owned(), None);
+        let (runs, layers) = (Cell::runs(u32::MAX), Cell::layers(u32::MAX));
+        assert_eq!((runs.as_runs(), runs.as_layers()), (Some(u32::MAX), None));
+        assert_eq!(
+            (layers.as_runs(), layers.as_layers()),
+            (None, Some(u32::MAX))
+        );
+        assert!(!runs.is_whole() && !layers.is_whole() && !layers.is_inline());
+        assert!(
+            layers.as_owned().is_none()
+                && layers.as_fields().is_none()
+                && layers.as_shared().is_none()
+        );
         assert_eq!(Cell::LOCKED.as_shared(), None);
         assert!(Cell::EMPTY.is_inline() && !Cell::LOCKED.is_inline() && !last.is_inline());
     }

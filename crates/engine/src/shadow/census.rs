@@ -12,6 +12,8 @@ pub struct Census {
     pub pages: u64,
     /// Lanes of pages with runs.
     pub runs: u64,
+    /// Layers of pages that have some.
+    pub layers: u64,
     /// Words of pages that are split, touched or not.
     pub words: u64,
 }
@@ -19,14 +21,15 @@ pub struct Census {
 impl Census {
     /// All of them.
     pub const fn locations(&self) -> u64 {
-        self.pages + self.runs + self.words
+        self.pages + self.runs + self.layers + self.words
     }
 
     /// The most detailed form that there is.
     pub const fn kind(&self) -> &'static str {
-        match (self.words, self.runs) {
-            (0, 0) => "PAGES",
-            (0, _) => "RUNS",
+        match (self.words, self.layers, self.runs) {
+            (0, 0, 0) => "PAGES",
+            (0, 0, _) => "RUNS",
+            (0, _, _) => "LAYERS",
             _ => "WORDS",
         }
     }
@@ -50,6 +53,7 @@ impl Memory {
                 match self.form(Addr(at), whole) {
                     Some(Form::Whole(_)) => census.pages += 1,
                     Some(Form::Runs(mut page)) => census.runs += page.runs().lanes_in(words),
+                    Some(Form::Layers(page)) => census.layers += page.layers.len() as u64,
                     None => census.words += words.count() as u64,
                 }
             }

@@ -122,16 +122,19 @@ pub(super) enum Kind {
     Whole,
     /// Nothing: the page is in the table of pages with runs, by this number.
     Runs(u32),
+    /// Nothing: the page is in the table of pages with layers, by this number.
+    Layers(u32),
     /// Nothing: the words of the page have locations.
     Split,
 }
 
 impl Kind {
     fn of(first: Cell) -> Kind {
-        match first.as_runs() {
-            Some(index) => Kind::Runs(index),
-            None if first == Cell::SPLIT => Kind::Split,
-            None => Kind::Whole,
+        match (first.as_runs(), first.as_layers()) {
+            (Some(index), _) => Kind::Runs(index),
+            (_, Some(index)) => Kind::Layers(index),
+            _ if first == Cell::SPLIT => Kind::Split,
+            _ => Kind::Whole,
         }
     }
 }
@@ -435,12 +438,12 @@ impl Location {
         self.unlock([becomes, Cell::EMPTY]);
     }
 
-    /// For the location of a page that has runs: `f` is told which, and from then on the page is split.
-    pub(super) fn split_runs(&self, f: impl FnOnce(u32)) {
+    /// For the location of a page that has runs or layers: `f` is told which, and what becomes of the page is what it returns. Nothing is done to one that has none.
+    pub(super) fn change(&self, f: impl FnOnce(Kind) -> Cell) {
         let first = self.lock();
-        if let Some(index) = first.as_runs() {
-            f(index);
-            return self.unlock([Cell::SPLIT, Cell::EMPTY]);
+        if let kind @ (Kind::Runs(_) | Kind::Layers(_)) = Kind::of(first) {
+            let becomes = f(kind);
+            return self.unlock([becomes, Cell::EMPTY]);
         }
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
         self.unlock([first, second]);

@@ -1,15 +1,17 @@
 //! The locations of all memory.
 //!
-//! A page of the program's memory has one of three forms:
+//! A page of the program's memory has one of four forms:
 //!
 //! * *whole*: one location stands for each of its words. So it stays as long as all accesses cover all of it: a large block that is set, copied
 //!   or freed without ever being touched in detail costs 16 bytes a page, and one check.
 //! * *runs* ([`runs`](super::runs)): a location for each span of words with the same past. For pages that are accessed by ranges,
 //!   as rows of a matrix are: some hundred bytes, and a few checks.
+//! * *layers* ([`layers`](super::layers)): the accesses that its bytes remember, with a bit for each byte. For pages that are accessed in detail, many times before their thread
+//!   synchronises: their checks are put off until then. For detectors that want them.
 //! * *split*: a location for each word. For pages that are accessed in detail, and for all that have atomic accesses. For good.
 //!
 //! **Who may touch what.** What form a page has is said by the page's own location: its cells if it is whole, else the mark
-//! RUNS, with a number, or SPLIT. It goes from one form to the next under the lock of that location. So whoever finds no split page goes
+//! RUNS or LAYERS, with a number, or SPLIT. It goes from one form to the next under the lock of that location. So whoever finds no split page goes
 //! there, and either finds the form and with it what to lock, or is told to look again. Runs are changed under their own lock; who has it
 //! knows that the page has runs as long as he keeps it. Atomic accesses are recorded in split pages only.
 
@@ -19,6 +21,8 @@ use event::{AccessKind, Addr, Elements};
 
 use super::cell::{Cell, Epoch};
 use super::depot::Depot;
+use super::layer_pages::{Begun, LayerPage, LayerPages, Renewed};
+use super::layers::Layers;
 use super::location::{Kind, Location};
 use super::outside::discard;
 use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
@@ -26,12 +30,14 @@ use super::renewals::{Renewals, Watch};
 use super::repeats::{Kept, Range, Read, Repeats, SHORTEST};
 use super::run_pages::{LONG, Locked, RunPages};
 use super::sweep::{Comb, Row, Sweeps};
+use crate::lock::Guard;
 
 /// A location for each aligned word of eight bytes, or for many words with the same past.
 #[derive(Debug)]
 pub struct Memory {
     split: Pages<Location>,
     runs: RunPages,
+    layers: LayerPages,
     /// By number of the page, as if that were a word.
     whole: Pages<Location>,
     depot: Depot,
@@ -46,6 +52,8 @@ pub(crate) enum Form<'a> {
     Whole(&'a Location),
     /// Its runs, locked.
     Runs(Locked<'a>),
+    /// Its layers, locked.
+    Layers(Guard<'a, LayerPage>),
 }
 
 /// What an access to a row has to do with on a page.
@@ -83,11 +91,23 @@ impl Memory {
         Memory {
             split: Pages::new(),
             runs: RunPages::new(credit),
+            layers: LayerPages::new(None),
             whole: Pages::new(),
             depot: Depot::new(),
             renewals: Renewals::new(),
             shortest: if credit > 0 { 1 } else { SHORTEST },
         }
+    }
+
+    /// The same with pages that have layers, and `credit` for them beyond what is usual.
+    pub fn with_layers(mut self, credit: i32) -> Memory {
+        self.layers = LayerPages::new(Some(credit));
+        self
+    }
+
+    /// May there be pages with layers?
+    pub fn has_layers(&self) -> bool {
+        self.layers.exist()
     }
 
     /// Where the states of locations are that do not fit into them.
@@ -129,20 +149,35 @@ impl Memory {
             }
             Cell::SPLIT
         });
-        whole.split_runs(|index| {
-            let mut words = Vec::with_capacity(PAGE_WORDS);
-            self.runs
-                .take(index)
-                .take_words(&self.depot, |cells| words.push(cells));
-            let mut words = words.into_iter();
-            let mut next = || {
-                words
-                    .next()
-                    .map_or_else(Location::new, Location::with_cells)
-            };
-            self.split.insert(addr, Some(&mut next));
+        whole.change(|kind| {
+            match kind {
+                Kind::Layers(index) => self.layers.take(index, &self.depot, |next| {
+                    self.split.insert(addr, Some(next));
+                }),
+                Kind::Runs(index) => self.insert(addr, self.take_runs(index)),
+                Kind::Whole | Kind::Split => {}
+            }
+            Cell::SPLIT
         });
         self.split.page(addr)
+    }
+
+    /// What each word of a page with runs remembers, which it has no longer.
+    fn take_runs(&self, index: u32) -> Vec<[Cell; 2]> {
+        let mut words = Vec::with_capacity(PAGE_WORDS);
+        let mut runs = self.runs.take(index);
+        runs.take_words(&self.depot, |cells| words.push(cells));
+        words
+    }
+
+    /// Puts a split page with these words.
+    fn insert(&self, addr: Addr, words: Vec<[Cell; 2]>) {
+        let mut words = words.into_iter();
+        let mut next = || {
+            let word = words.next();
+            word.map_or_else(Location::new, Location::with_cells)
+        };
+        self.split.insert(addr, Some(&mut next));
     }
 
     /// Gives the page of `addr` runs, if it is whole.
@@ -156,9 +191,119 @@ impl Memory {
         }
     }
 
+    /// Gives the page of `addr` layers, if there are any and it is not split. One with runs is split if it would have too many.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn lay(&self, addr: Addr) -> bool {
+        let Some(whole) = self.whole(addr).filter(|_| self.layers.pay()) else {
+            return false;
+        };
+        let make = |layers| Cell::layers(self.layers.make(number(addr).0, layers));
+        whole.divide(&self.depot, |cells| {
+            let copy = Location::with_cells(cells);
+            let layers = Layers::new(&copy.history(&self.depot));
+            discard(&self.depot, cells);
+            make(layers)
+        });
+        whole.change(|kind| match kind {
+            Kind::Runs(index) => {
+                let words = self.take_runs(index);
+                match Layers::of(&words, &self.depot) {
+                    Some(layers) => {
+                        words
+                            .into_iter()
+                            .for_each(|cells| discard(&self.depot, cells));
+                        make(layers)
+                    }
+                    None => {
+                        self.insert(addr, words);
+                        Cell::SPLIT
+                    }
+                }
+            }
+            Kind::Layers(index) => Cell::layers(index),
+            Kind::Whole | Kind::Split => Cell::SPLIT,
+        });
+        true
+    }
+
+    /// Which of the pages with layers is that of `addr`, if it is one?
+    #[inline]
+    pub(crate) fn layered(&self, addr: Addr) -> Option<u32> {
+        if !self.layers.exist() {
+            return None;
+        }
+        match self.touched(addr)?.kind() {
+            Kind::Layers(index) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// A thread begins to put off checks of the page of `addr`, number `index` of those with layers. None if it has no layers any more.
+    pub(crate) fn begin_footprint(&self, addr: Addr, index: u32) -> Option<Begun> {
+        self.layers.open(index, number(addr).0)
+    }
+
+    /// A number that changes when bytes of the page of `addr` are made fresh while there is a footprint of it.
+    #[inline(always)]
+    pub(crate) fn renewed_layers(&self, addr: Addr) -> u32 {
+        self.layers.renewed(number(addr).0)
+    }
+
+    /// All these numbers, if checks are ever put off.
+    pub fn all_renewed(&self) -> Option<&Renewed> {
+        self.layers.exist().then(|| self.layers.all_renewed())
+    }
+
+    /// The page that a thread has a footprint of, locked: its layers, or that it is split.
+    pub(crate) fn layers(&self, index: u32) -> Guard<'_, LayerPage> {
+        self.layers.opened(index)
+    }
+
+    /// The thread has made the checks of a footprint with so many accesses. Returns whether to go on with layers.
+    pub(crate) fn spend_layers(&self, page: &mut LayerPage, marks: u32) -> bool {
+        self.layers.spend(page, marks)
+    }
+
+    /// The thread has made these checks.
+    pub(crate) fn end_footprint(&self, index: u32, page: Guard<'_, LayerPage>) {
+        self.layers.close(index, page);
+    }
+
+    /// Makes the words of `sweeps` fresh in a page with layers.
+    pub(crate) fn clear_layers(&self, page: &mut LayerPage, sweeps: &Sweeps) {
+        self.layers.clear(page, sweeps);
+    }
+
+    /// The words of `sweeps`, of a page that is split, are about to be made fresh: if a thread has yet to check what it did to them, that has to be held against what they remember now.
+    #[inline(always)]
+    pub(crate) fn bury(&self, addr: Addr, page: &Page<Location>, sweeps: &Sweeps) {
+        if self.layers.are_haunted() {
+            self.bury_words(addr, page, sweeps);
+        }
+    }
+
+    #[cold]
+    fn bury_words(&self, addr: Addr, page: &Page<Location>, sweeps: &Sweeps) {
+        self.layers.bury(number(addr).0, sweeps, |each| {
+            for sweep in sweeps.as_slice() {
+                for word in sweep.words() {
+                    for (cell, atomic) in page[word].history(&self.depot) {
+                        let left = cell.only(sweep.mask);
+                        if !left.is_empty() {
+                            each(left, atomic, word);
+                        }
+                    }
+                }
+            }
+        });
+    }
+
     /// Does it pay to give the page of `addr`, which is whole, runs for an access to these words?
     pub(crate) fn pays(&self, whole: &Location, sweeps: &Sweeps) -> bool {
-        self.runs.pays(!whole.is_untouched(), sweeps)
+        // Layers are for what is accessed in detail.
+        let layers = self.layers.exist() && sweeps.words() < LONG as u32 && !sweeps.is_part();
+        !layers && self.runs.pays(!whole.is_untouched(), sweeps)
     }
 
     /// Is an access to these words of a page with runs known to repeat one that the thread made in `epoch`? `whole` is the page's own
@@ -173,7 +318,7 @@ impl Memory {
     ) -> bool {
         match whole.kind() {
             Kind::Runs(index) => self.runs.is_repeated(index, epoch, kind, sweeps),
-            Kind::Whole | Kind::Split => false,
+            Kind::Whole | Kind::Layers(_) | Kind::Split => false,
         }
     }
 
@@ -325,6 +470,11 @@ impl Memory {
                         return Some(Form::Runs(page));
                     }
                 }
+                Kind::Layers(index) => {
+                    if let Some(page) = self.layers.lock(index, number(addr).0) {
+                        return Some(Form::Layers(page));
+                    }
+                }
             }
         }
     }
@@ -355,9 +505,10 @@ impl Memory {
         Some(Addr(split.min(whole >> 3 << 12)))
     }
 
-    /// Bytes of locations of words, of runs, and of whole pages.
-    pub fn bytes(&self) -> (u64, u64, u64) {
-        (self.split.bytes(), self.runs.bytes(), self.whole.bytes())
+    /// Bytes of locations of words, of runs, of layers, and of whole pages.
+    pub fn bytes(&self) -> [u64; 4] {
+        let (runs, layers) = (self.runs.bytes(), self.layers.bytes());
+        [self.split.bytes(), runs, layers, self.whole.bytes()]
     }
 
     /// The location of the word of `addr`, if something happened to its page.

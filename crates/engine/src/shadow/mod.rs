@@ -1,5 +1,6 @@
 //! What memory remembers: for each byte, the accesses that a later one could race with.
 
+mod bits;
 mod block;
 mod cell;
 mod census;
@@ -7,8 +8,12 @@ mod depot;
 mod extended;
 mod fields;
 mod fit;
+mod footprints;
 mod hints;
+mod layer_pages;
+mod layers;
 mod location;
+mod marks;
 mod memo;
 mod memory;
 mod mixed;
@@ -35,8 +40,13 @@ pub use census::Census;
 pub use depot::Depot;
 pub use fields::Rooms;
 pub(crate) use fit::{Like, fit_anew};
+pub(crate) use footprints::Footprints;
+pub use footprints::{Last, Seen};
+pub use layer_pages::Renewed;
+pub(crate) use layers::{Found, Layer};
 pub(crate) use location::touch_cells;
 pub use location::{Conflict, Location, Touch, Touched};
+pub use marks::Mark;
 pub use memo::Memo;
 pub use memory::Memory;
 pub(crate) use memory::{Form, Part};

@@ -53,6 +53,12 @@ rules! {
     RunJoin,
     /// A page gets a location for each of its words, as it is accessed in detail. There is no way back.
     PageSplit,
+    /// A read whose check is put off, on a page with layers, …
+    ReadPutOff,
+    /// … a write, …
+    WritePutOff,
+    /// … and all of one page are made.
+    Commit,
     /// An atomic load.
     AtomicRead,
     /// An atomic store or read-modify-write.
