@@ -208,3 +208,229 @@ macro_rules! is_seen {
 }
 
 pub(crate) use {is_seen, take_seen};
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+
+    use engine::FastTrack;
+    use engine::detector::{Access, Detector, Race};
+    use engine::precise::PreciseThread;
+    use engine::shadow::Renewed;
+    use event::{AccessKind, Addr, Site, SyncId, Tid};
+
+    use crate::outlined::outlined;
+    use crate::site::{LockSetId, SiteCache, slot_in_block};
+    use crate::stub::tests::random;
+    use crate::stub::word_stub;
+    use crate::tls;
+
+    /// Where the access came from that the stub did not take; 0 if it did.
+    static MISSED: AtomicUsize = AtomicUsize::new(0);
+
+    /// What the engine would put off: not here.
+    extern "C" fn ask(_: usize, _: usize, _: u32, _: usize) -> bool {
+        false
+    }
+
+    macro_rules! stubs {
+        ($($name:ident $outlined:ident $missed:ident $kind:ident $size:tt;)*) => {
+            $(
+                extern "C" fn $missed(_: *const u8, pc: usize) {
+                    MISSED.store(pc, Ordering::Relaxed);
+                }
+                word_stub!($name, $missed, ask, $kind $size);
+                outlined!($outlined, $name, $kind $size);
+            )*
+            unsafe extern "C" {$(
+                fn $outlined(address: *const u8);
+            )*}
+            const STUBS: &[(AccessKind, u32, unsafe extern "C" fn(*const u8))] =
+                &[$((AccessKind::$kind, $size, $outlined),)*];
+        };
+    }
+
+    stubs! {
+        footrace_put_off_read1 footrace_put_off_read1_outlined unread1 Read 1;
+        footrace_put_off_read2 footrace_put_off_read2_outlined unread2 Read 2;
+        footrace_put_off_read4 footrace_put_off_read4_outlined unread4 Read 4;
+        footrace_put_off_read8 footrace_put_off_read8_outlined unread8 Read 8;
+        footrace_put_off_write1 footrace_put_off_write1_outlined unwritten1 Write 1;
+        footrace_put_off_write2 footrace_put_off_write2_outlined unwritten2 Write 2;
+        footrace_put_off_write4 footrace_put_off_write4_outlined unwritten4 Write 4;
+        footrace_put_off_write8 footrace_put_off_write8_outlined unwritten8 Write 8;
+    }
+
+    /// The one place in the program that all stubs are called from. Where it was, if the stub did not take the access.
+    #[inline(never)]
+    fn at_one_place(stub: unsafe extern "C" fn(*const u8), addr: u64) -> usize {
+        MISSED.store(0, Ordering::Relaxed);
+        // SAFETY: looks at no memory of the address but at what the thread has accessed.
+        unsafe { stub(addr as *const u8) };
+        MISSED.load(Ordering::Relaxed)
+    }
+
+    /// A detector, two threads and the races that were found.
+    struct Twin {
+        detector: FastTrack,
+        threads: [PreciseThread; 2],
+        races: Vec<String>,
+    }
+
+    impl Twin {
+        fn new() -> Twin {
+            let detector = FastTrack::default().with_layers(1 << 20);
+            let mut root = detector.root(Tid(1));
+            let other = detector.fork(&mut root, Tid(2), &mut |_| {});
+            Twin {
+                detector,
+                threads: [root, other],
+                races: Vec::new(),
+            }
+        }
+
+        fn with<T>(
+            &mut self,
+            who: usize,
+            f: impl FnOnce(&FastTrack, &mut PreciseThread, &mut dyn FnMut(&Race)) -> T,
+        ) -> T {
+            let races = &mut self.races;
+            f(&self.detector, &mut self.threads[who], &mut |race| {
+                races.push(format!("{race:?}"));
+            })
+        }
+
+        /// What the first thread has accessed of a word.
+        fn seen(&self, addr: u64) -> [u8; 2] {
+            let seen = self.threads[0].seen(Addr(addr));
+            [AccessKind::Read, AccessKind::Write].map(|kind| {
+                let has = |byte: &u64| {
+                    let addr = Addr((addr & !7) + byte);
+                    seen.is_some_and(|seen| seen.has(kind, addr, 1))
+                };
+                (0..8).filter(has).fold(0, |all, byte| all | 1 << byte)
+            })
+        }
+    }
+
+    /// Two threads access a page, synchronise now and then, and memory is made fresh; one of them has stubs. What these put off, or let go, is what the engine puts off
+    /// and finds redundant, and the same races are found, at the same sites.
+    #[test]
+    fn the_stubs_put_off_what_the_engine_does() {
+        let mut random = random(17);
+        let mut twins = [Twin::new(), Twin::new()];
+        let words = 512;
+        let own = tls::own();
+        let mut sites = SiteCache::new();
+        SiteCache::show(Some(&sites), own);
+        own.locks
+            .store(crate::site::locks_in_key(LockSetId(0)), Ordering::Relaxed);
+        let counts = twins[0].threads[0].counts.entries().as_ptr();
+        own.counts.store(counts.cast_mut(), Ordering::Relaxed);
+        let renewed = twins[0].detector.shadow().renewed();
+        let renewed = renewed.map_or(core::ptr::null(), Renewed::table);
+        own.renewed.store(renewed.cast_mut(), Ordering::Relaxed);
+        let (mut taken, mut missed) = ([0; 2], 0);
+        for round in 0..100_000 {
+            // Another page from time to time: one whose bytes remember many epochs is split.
+            let base = (7 << 40) + 4096 * (round / 2000);
+            // Some words more often than others.
+            let word = random(words) >> random(6);
+            match random(200) {
+                0 => {
+                    let who = random(2) as usize;
+                    let lock = SyncId(1 + random(2));
+                    for twin in &mut twins {
+                        for op in [engine::SyncOp::Acquire(lock), engine::SyncOp::Release(lock)] {
+                            twin.with(who, |d, t, races| d.sync(t, op, races));
+                        }
+                    }
+                }
+                1 => {
+                    let (who, addr) = (random(2) as usize, Addr(base + 8 * word));
+                    for twin in &mut twins {
+                        twin.with(who, |d, t, races| d.alloc(t, addr, 8, 1, Site(1), races));
+                    }
+                }
+                _ => {}
+            }
+            let (kind, size, stub) = STUBS[random(STUBS.len() as u64) as usize];
+            let addr = base + 8 * word + random(8) / u64::from(size) * u64::from(size);
+            // The last bit of a context makes no difference.
+            let context = 4 + 2 * random(3);
+            tls::set_context(context);
+            let access = Access {
+                kind,
+                addr: Addr(addr),
+                size,
+                site: Site(2 + context as u32),
+            };
+            if random(5) == 0 {
+                for twin in &mut twins {
+                    twin.with(1, |d, t, races| d.access(t, access, races));
+                }
+                continue;
+            }
+            let [first, second] = &mut twins;
+            let clock = &first.threads[0].clock;
+            own.epoch.store(clock.epoch().bits(), Ordering::Relaxed);
+            let slot = clock.numbering().map_or(0, slot_in_block);
+            own.slot.store(slot, Ordering::Relaxed);
+            let used = core::ptr::from_ref(clock.used()).cast_mut();
+            own.used.store(used, Ordering::Relaxed);
+            let redundant = first.seen(addr)[kind as usize]
+                & crate::entry::mask(addr as usize, size)
+                == crate::entry::mask(addr as usize, size);
+            let pc = at_one_place(stub, addr);
+            assert_eq!(own.depth.load(Ordering::Relaxed), 0);
+            if pc == 0 {
+                taken[usize::from(redundant)] += 1;
+                if redundant {
+                    // Nothing is done; the engine looks first whether memory was made fresh.
+                    continue;
+                }
+            } else {
+                missed += 1;
+                let number = first.with(0, |d, t, races| {
+                    d.access(t, access, races);
+                    t.clock.stamp(d.order().slots(), access.site).1
+                });
+                let me = &first.threads[0];
+                if let Some(slot) = me.clock.numbering() {
+                    sites.remember(context, pc, LockSetId(0), access.site);
+                    sites.set_number(context, pc, LockSetId(0), slot, number);
+                }
+                if let Some(seen) = me.seen(Addr(addr)) {
+                    own.remember_seen(addr as usize, seen);
+                }
+            }
+            second.with(0, |d, t, races| {
+                d.access(t, access, races);
+                t.clock.stamp(d.order().slots(), access.site);
+            });
+            assert_eq!(first.seen(addr), second.seen(addr), "{access:?}");
+        }
+        own.slot.store(0, Ordering::Relaxed);
+        own.used.store(core::ptr::null_mut(), Ordering::Relaxed);
+        own.renewed.store(core::ptr::null_mut(), Ordering::Relaxed);
+        SiteCache::show(None, own);
+        tls::set_context(0);
+        for twin in &mut twins {
+            for who in 0..2 {
+                twin.with(who, |d, t, races| d.end(t, races));
+            }
+        }
+        let [first, second] = twins.map(|twin| twin.races);
+        assert!(first.len() > 1000, "{}", first.len());
+        let both = first.iter().zip(&second);
+        assert_eq!(both.into_iter().find(|(ours, theirs)| ours != theirs), None);
+        assert_eq!(first.len(), second.len());
+        assert!(
+            taken.iter().all(|&times| times > 10_000),
+            "{taken:?} {missed}"
+        );
+    }
+}
