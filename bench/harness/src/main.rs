@@ -51,10 +51,10 @@ struct Arguments {
     command: Option<Other>,
     /// Programs, separated by commas: `sor` (C), `sor.rs` (Rust), `pigz`; or groups: c, rust, real, all. Those of
     /// bench/programs unless given.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', overrides_with = "programs")]
     programs: Vec<String>,
     /// Detectors, separated by commas [default: fasttrack,redcard,slimstate,slimcard,bigfoot,bigfoot-pages].
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', overrides_with = "detectors")]
     detectors: Vec<String>,
     /// Rounds; Helgrind and DRD get one.
     #[arg(long, default_value_t = 5)]
