@@ -130,6 +130,9 @@ impl Block {
     pub fn set_thread(&self, thread: *mut Thread) {
         self.0.thread.store(thread.cast(), Ordering::Relaxed);
         crate::streams::open(self, thread);
+        if thread.is_null() {
+            self.forget_seen();
+        }
         // SAFETY: null or the thread's state, which is the caller's.
         let thread = unsafe { thread.as_ref() };
         Thread::show_tables(thread, self);
@@ -254,6 +257,18 @@ impl Block {
         let seen = unsafe { &*seen };
         // It may be another page's by now.
         (seen.page.load(Ordering::Relaxed) == page as u64).then_some(seen)
+    }
+
+    /// The thread's state goes, and with it all that it has accessed: the stubs must not look there any more.
+    fn forget_seen(&self) {
+        if self.renewed.load(Ordering::Relaxed).is_null() {
+            return;
+        }
+        for entry in &self.cache {
+            if entry.page.load(Ordering::Relaxed) & abi::hot::SEEN != 0 {
+                entry.page.store(usize::MAX, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Remembers what the thread has accessed of the page that `address` is in, for the stubs.
