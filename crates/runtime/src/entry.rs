@@ -168,6 +168,13 @@ pub fn find(own: &tls::Block, runtime: &Runtime, address: usize) -> Option<&'sta
     own.location(address)
 }
 
+/// The inlined checks, or the stubs, know the page of `address` from now on, if it has something for them.
+fn learn(own: &tls::Block, thread: &Thread, runtime: &Runtime, address: usize) {
+    if own.location(address).is_none() && find(own, runtime, address).is_none() {
+        put_off::remember(own, &thread.state, address);
+    }
+}
+
 /// All other cases.
 #[inline(never)]
 pub fn slow_word(
@@ -207,9 +214,7 @@ pub fn slow_word(
     if let Some((slot, number)) = runtime.analysis.number(&mut thread.state, access.site) {
         thread.set_number(pc, slot, number);
     }
-    if own.location(address).is_none() && find(own, runtime, address).is_none() {
-        put_off::remember(own, &thread.state, address);
-    }
+    learn(own, thread, runtime, address);
 }
 
 /// Checks an access of `bytes` bytes, for a thread that is inside already.
@@ -234,9 +239,7 @@ pub fn range_inside(
     };
     ranged(thread, runtime, kind, elements, site, pc);
     let (own, address) = (tls::own(), address as usize);
-    if own.location(address).is_none() && find(own, runtime, address).is_none() {
-        put_off::remember(own, &thread.state, address);
-    }
+    learn(own, thread, runtime, address);
 }
 
 /// Checks an access to many elements, which is not as [before](quick_words); the next time it may be, if the number of its site is known.

@@ -174,7 +174,6 @@ macro_rules! outlined {
             seen = const abi::hot::SEEN.trailing_zeros(),
             seen_page = const core::mem::offset_of!(engine::shadow::Seen, page),
             written = const core::mem::offset_of!(engine::shadow::Seen, written),
-            seen_last = const if $bytes < 64 { 64 } else { $bytes },
             seen_bytes = const ((1_u64 << $bytes) - 1) as u32 as i32,
         );
     };

@@ -6,8 +6,8 @@
 //! bytes of the word in seen.read?          or in seen.written, for a write: then it is redundant
 //! ```
 //!
-//! The stubs of single words ask that where the inlined test found nothing. What is not redundant has the number of its site looked up, as for [a state outside](crate::outside), and is put off by the
-//! engine ([`Shadow::mark`]).
+//! The stubs of single words ask that where the inlined test found nothing. What is not redundant has the number of its site looked up, as for [a step](crate::step), and is put off by the stub, or, where
+//! that is not as simple, by the engine ([`Shadow::mark`]).
 
 use engine::clock::Slot;
 use engine::precise::{PreciseThread, Shadow};
@@ -190,7 +190,7 @@ macro_rules! is_seen {
             "jne 48f\n",
             "mov eax, edi\n",
             "and eax, (1 << {page_shift}) - 1\n",
-            "cmp eax, (1 << {page_shift}) - {seen_last}\n",
+            "cmp eax, (1 << {page_shift}) - 64\n",
             "ja 48f\n",
             "shr eax, 3\n",
             // 64 bits, of which seven may be before the first.

@@ -180,7 +180,6 @@ macro_rules! outlined_unaligned {
             seen = const abi::hot::SEEN.trailing_zeros(),
             seen_page = const core::mem::offset_of!(engine::shadow::Seen, page),
             written = const core::mem::offset_of!(engine::shadow::Seen, written),
-            seen_last = const if $size < 64 { 64 } else { $size },
             seen_bytes = const ((1_u64 << $size) - 1) as u32 as i32,
         );
     };

@@ -70,10 +70,9 @@ impl<R: Rule> Work<'_, R> {
                 continue;
             }
             let new = footprint.mark(self.kind, sweeps, site);
-            self.thread.counts.add(match (new, self.kind) {
-                (false, kind) => RuleName::same_epoch(kind),
-                (true, AccessKind::Read) => RuleName::ReadPutOff,
-                (true, AccessKind::Write) => RuleName::WritePutOff,
+            self.thread.counts.add(match new {
+                true => RuleName::put_off(self.kind),
+                false => RuleName::same_epoch(self.kind),
             });
             return true;
         }
@@ -104,10 +103,7 @@ impl<R: Rule> Shadow<R> {
         }
         footprint.mark_bytes(kind, addr, len, number);
         thread.clock.stamp_again();
-        thread.counts.add(match kind {
-            AccessKind::Read => RuleName::ReadPutOff,
-            AccessKind::Write => RuleName::WritePutOff,
-        });
+        thread.counts.add(RuleName::put_off(kind));
         true
     }
 

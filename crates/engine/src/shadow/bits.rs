@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::pages::PAGE_WORDS;
-use super::sweep::Sweep;
+use super::sweep::Sweeps;
 
 /// Words of a page whose bytes share a number of the set: eight.
 const TOGETHER: usize = 8;
@@ -40,6 +40,15 @@ impl Bits {
         let mut bits = Bits::none();
         bits.chunks.fill(u64::MAX);
         bits.any = u64::MAX;
+        bits
+    }
+
+    /// The bytes of some words.
+    pub(crate) fn of(sweeps: &Sweeps) -> Box<Bits> {
+        let mut bits = Bits::none();
+        for &sweep in sweeps.as_slice() {
+            sweep.words().for_each(|word| bits.add(word, sweep.mask));
+        }
         bits
     }
 
@@ -91,11 +100,6 @@ impl Bits {
         let chunk = chunk % CHUNKS;
         self.chunks[chunk] |= bytes;
         self.any |= u64::from(bytes != 0) << chunk;
-    }
-
-    /// The bytes of some words, too.
-    pub(crate) fn add_sweep(&mut self, sweep: Sweep) {
-        sweep.words().for_each(|word| self.add(word, sweep.mask));
     }
 
     /// Are there bytes in both?

@@ -94,14 +94,16 @@ impl Seen {
         }
     }
 
-    /// Puts down that an access from the site with that number was the first of its kind to some of these bytes of the page. None if there is no room, or these are no [`Mark`].
-    fn note(&self, kind: AccessKind, mark: Mark) -> Option<()> {
+    /// Puts down that an access from the site with that number was the first of its kind to some of these bytes of the page. False if there is no room.
+    fn note(&self, kind: AccessKind, mark: Mark) -> bool {
         let last = &self.last[kind as usize];
         let len = last.len.load(Ordering::Relaxed);
-        let place = last.marks.get(len as usize)?;
+        let Some(place) = last.marks.get(len as usize) else {
+            return false;
+        };
         place.store(mark.0, Ordering::Relaxed);
         last.len.store(len + 1, Ordering::Relaxed);
-        Some(())
+        true
     }
 
     /// Is an access to `len` bytes redundant, up to 64 of them, at `addr` of this page? No if some of them are on the next one.
@@ -251,9 +253,9 @@ impl Footprint {
 
     #[inline(always)]
     fn note(&mut self, kind: AccessKind, mark: Mark) {
-        if self.seen().note(kind, mark).is_none() {
+        if !self.seen().note(kind, mark) {
             self.drain(kind);
-            let _ = self.seen().note(kind, mark);
+            self.seen().note(kind, mark);
         }
     }
 

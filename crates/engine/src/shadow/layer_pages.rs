@@ -7,6 +7,8 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+// Not loom's: this is about time only.
+use core::sync::atomic::AtomicI32;
 
 use super::bits::Bits;
 use super::cell::Cell;
@@ -16,9 +18,6 @@ use super::location::Location;
 use super::sweep::Sweeps;
 use crate::boxed::boxed_with;
 use crate::grow::Grow;
-// Not loom's: these are about time only.
-use core::sync::atomic::AtomicI32;
-
 use crate::lock::{AtomicU32, Guard, Lock, Ordering};
 
 /// A page as layers, and whether that is worth it.
@@ -104,7 +103,8 @@ pub(super) struct LayerPages {
     /// Are there any? And what may each spend from the start?
     credit: Option<i32>,
     entries: Grow<Lock<LayerPage>>,
-    renewed: Renewed,
+    /// If there are any.
+    renewed: Option<Renewed>,
     free: Lock<Vec<u32>>,
     next: AtomicU32,
     /// What all of them saved, less what they cost, since not too long ago.
@@ -123,7 +123,7 @@ impl LayerPages {
         LayerPages {
             credit: credit.map(|credit| credit + price::START),
             entries: Grow::new(),
-            renewed: Renewed::new(),
+            renewed: credit.map(|_| Renewed::new()),
             free: Lock::default(),
             next: AtomicU32::new(0),
             balance: AtomicI32::new(0),
@@ -198,12 +198,13 @@ impl LayerPages {
     /// A number that changes when bytes of the page are made fresh.
     #[inline(always)]
     pub(super) fn renewed(&self, page: u64) -> u32 {
-        self.renewed.of(page).load(Ordering::Acquire)
+        let renewed = self.renewed.as_ref();
+        renewed.map_or(0, |renewed| renewed.of(page).load(Ordering::Acquire))
     }
 
-    /// All of them.
-    pub(super) fn all_renewed(&self) -> &Renewed {
-        &self.renewed
+    /// All of them, if there may be any.
+    pub(super) fn all_renewed(&self) -> Option<&Renewed> {
+        self.renewed.as_ref()
     }
 
     /// A thread begins a footprint of the page.
@@ -252,9 +253,9 @@ impl LayerPages {
 
     fn renew(&self, entry: &mut LayerPage) {
         entry.renewals += 1;
-        self.renewed
-            .of(entry.page - 1)
-            .fetch_add(1, Ordering::Release);
+        if let Some(renewed) = &self.renewed {
+            renewed.of(entry.page - 1).fetch_add(1, Ordering::Release);
+        }
     }
 
     /// The page is to be split: a location for each of its words, for `f`.
@@ -306,11 +307,7 @@ impl LayerPages {
         if !entry.is_of(page) || !entry.split {
             return;
         }
-        let mut bits = Bits::none();
-        sweeps
-            .as_slice()
-            .iter()
-            .for_each(|&sweep| bits.add_sweep(sweep));
+        let bits = Bits::of(sweeps);
         let mut others = Vec::new();
         each(&mut |cell, atomic, word| others.push((cell, atomic, word)));
         self.renew(&mut entry);

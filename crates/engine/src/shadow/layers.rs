@@ -165,11 +165,7 @@ impl Layers {
 
     /// Makes bytes fresh, for the how-manieth time; is anybody's footprint `open`?
     pub(super) fn clear(&mut self, sweeps: &Sweeps, renewal: u64, open: bool) {
-        let mut bits = Bits::none();
-        sweeps
-            .as_slice()
-            .iter()
-            .for_each(|&sweep| bits.add_sweep(sweep));
+        let bits = Bits::of(sweeps);
         if open {
             self.bury(&bits, renewal, &[]);
         }

@@ -252,7 +252,7 @@ impl Memory {
 
     /// All these numbers, if checks are ever put off.
     pub fn all_renewed(&self) -> Option<&Renewed> {
-        self.layers.exist().then(|| self.layers.all_renewed())
+        self.layers.all_renewed()
     }
 
     /// The page that a thread has a footprint of, locked: its layers, or that it is split.

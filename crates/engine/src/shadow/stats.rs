@@ -77,6 +77,15 @@ impl RuleName {
         }
     }
 
+    /// The rule for an access of this kind whose check is put off.
+    #[inline]
+    pub const fn put_off(kind: AccessKind) -> RuleName {
+        match kind {
+            AccessKind::Read => RuleName::ReadPutOff,
+            AccessKind::Write => RuleName::WritePutOff,
+        }
+    }
+
     /// The rule for an atomic access of this kind.
     #[inline]
     pub const fn atomic(kind: AccessKind) -> RuleName {
