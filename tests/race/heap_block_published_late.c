@@ -23,7 +23,7 @@ static void *owner(void *arg) {
   int *third = malloc(40);
   third[3] = 3;
   int *more = realloc(third, 400);
-  more[4] = 4; // RACE c
+  more[40] = 4; // RACE c
   int *where = invisible_pointer(first);
   __asm__ volatile("movq %0, %1" : : "r"(where), "m"(published) : "memory");
   __asm__ volatile("movq %0, %1" : : "r"(more), "m"(grown) : "memory");
@@ -39,7 +39,7 @@ static void *visitor(void *arg) {
   __asm__ volatile("movq %1, %0" : "=r"(third) : "m"(grown) : "memory");
   first[0] = 6;  // RACE a
   second[2] = 7; // RACE b
-  third[4] = 8;  // RACE c
+  third[40] = 8; // RACE c
   return arg;
 }
 

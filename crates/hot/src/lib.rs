@@ -20,11 +20,11 @@ mod operate;
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
-use abi::hot::{Block, CACHE, PAGE_SHIFT, is_repeated, place};
+use abi::hot::{Block, CACHE, PAGE_SHIFT, SEEN, is_repeated, place};
 use abi::{AtomicKind, Order};
-use engine::shadow::{Asked, Cell, Entries, Epoch, Location, PAGE_WORDS};
+use engine::shadow::{Asked, Cell, Entries, Epoch, Location, PAGE_WORDS, Seen};
 use engine::sync::quick;
-use event::AccessKind;
+use event::{AccessKind, Addr};
 
 unsafe extern "C" {
     /// The thread's own block. No such function exists: the pass puts the address in its place.
@@ -47,7 +47,8 @@ fn is_redundant(block: &Block, address: usize, size: u32, kind: AccessKind) -> b
     // Both loads before the branch: so the code generator folds the thread pointer into them.
     let (known, cells) = (load(&entry.page), load(&entry.cells));
     if known != page {
-        return false;
+        let seen = seen(known, page, cells);
+        return seen.is_some_and(|seen| seen.has_within(kind, addr(address), u64::from(size)));
     }
     let word = (address >> 3) % PAGE_WORDS;
     let cells = (cells as *const Location).wrapping_add(word);
@@ -68,14 +69,19 @@ fn is_redundant(block: &Block, address: usize, size: u32, kind: AccessKind) -> b
 
 /// The same for `words` words, whole ones: one look for the page. If they are in two pages, no.
 #[inline(always)]
-fn are_redundant(block: &Block, address: usize, words: usize, asked: Asked) -> bool {
+fn are_redundant(block: &Block, address: usize, words: usize, kind: AccessKind) -> bool {
     let page = address >> PAGE_SHIFT;
     let entry = &block.cache[page % CACHE];
     let (known, cells) = (load(&entry.page), load(&entry.cells));
     let first = (address >> 3) % PAGE_WORDS;
-    if known != page || first + words > PAGE_WORDS {
+    if first + words > PAGE_WORDS {
         return false;
     }
+    if known != page {
+        let seen = seen(known, page, cells);
+        return seen.is_some_and(|seen| seen.has(kind, addr(address), 8 * words as u64));
+    }
+    let asked = Asked::new(kind, 0xFF);
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
     // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
     let location = |word: usize| unsafe { &*(cells as *const Location).wrapping_add(word) };
@@ -119,8 +125,12 @@ fn is_unaligned_redundant(block: &Block, address: usize, size: u32, kind: Access
     let (known, cells) = (load(&entry.page), load(&entry.cells));
     let word = (address >> 3) % PAGE_WORDS;
     let more = size.div_ceil(8) as usize;
-    if known != page || word + more >= PAGE_WORDS {
+    if word + more >= PAGE_WORDS {
         return false;
+    }
+    if known != page {
+        let seen = seen(known, page, cells);
+        return seen.is_some_and(|seen| seen.has(kind, addr(address), u64::from(size)));
     }
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
     // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
@@ -137,6 +147,23 @@ fn is_unaligned_redundant(block: &Block, address: usize, size: u32, kind: Access
     true
 }
 
+/// What the thread has accessed of the page, if checks are put off there and the entry of the cache, which has these two, is about it.
+#[inline(always)]
+fn seen(known: usize, page: usize, seen: usize) -> Option<&'static Seen> {
+    if known != page | SEEN {
+        return None;
+    }
+    // SAFETY: the runtime put it there, and it stays as long as the thread.
+    let seen = unsafe { &*(seen as *const Seen) };
+    // It may be another page's by now.
+    (seen.page.load(Ordering::Relaxed) == page as u64).then_some(seen)
+}
+
+#[inline(always)]
+const fn addr(address: usize) -> Addr {
+    Addr(address as u64)
+}
+
 #[inline(always)]
 fn load(cell: &AtomicUsize) -> usize {
     cell.load(Ordering::Relaxed)
@@ -147,8 +174,7 @@ fn check(address: *const u8, kind: AccessKind, size: u32) -> bool {
     let block = block();
     let address = address as usize;
     if size > 8 {
-        let asked = Asked::new(kind, 0xFF);
-        return are_redundant(block, address, size as usize / 8, asked);
+        return are_redundant(block, address, size as usize / 8, kind);
     }
     is_redundant(block, address, size, kind)
 }
@@ -167,11 +193,13 @@ fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool 
     let block = block();
     let page = first >> PAGE_SHIFT;
     let entry = &block.cache[page % CACHE];
-    if load(&entry.page) != page {
-        return false;
+    let (known, cells) = (load(&entry.page), load(&entry.cells));
+    if known != page {
+        let seen = seen(known, page, cells);
+        return seen.is_some_and(|seen| seen.has_range(kind, addr(first), bytes));
     }
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
-    let cells = load(&entry.cells) as *const Location;
+    let cells = cells as *const Location;
     // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
     let location = |word: usize| unsafe { &*cells.wrapping_add(word) };
     let (word, end) = ((first >> 3) % PAGE_WORDS, (last >> 3) % PAGE_WORDS);

@@ -11,8 +11,8 @@ use engine::shadow::{Comb, FastTrackRule, LONGEST_PERIOD, Location, ordered};
 use engine::sync::HappensBefore;
 
 use crate::analysis::{Analysis, State};
-use crate::few::FEW;
 pub use crate::few::few;
+use crate::few::{FEW, are_known, rows_inside};
 use crate::outlined::outlined;
 use crate::outside::{Place, outside};
 use crate::put_off;
@@ -301,6 +301,9 @@ fn many(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
 /// Elements that are few: a loop of some rounds.
 const FEW_ELEMENTS: u64 = 8;
 
+/// Rows that are few: a block of a picture.
+const FEW_ROWS: u64 = 32;
+
 /// The same for few elements, each within a word.
 fn few_elements(
     thread: &mut Thread,
@@ -321,7 +324,9 @@ fn few_elements(
     }
     let size = elements.elem as u32;
     for address in (0..elements.count).map(at) {
-        if !quick_any(own, thread, runtime, kind, address, size, pc) {
+        if own.is_known(kind, address, size) != Some(true)
+            && !quick_any(own, thread, runtime, kind, address, size, pc)
+        {
             slow_word(own, thread, runtime, kind, address, size, pc);
         }
     }
@@ -400,6 +405,17 @@ struct Strided {
 }
 
 impl Strided {
+    /// Where they begin, if they are a few rows with a few bytes each, with something in between.
+    #[inline(always)]
+    fn rows(self) -> Option<impl Iterator<Item = usize> + Clone> {
+        let few = self.elem <= FEW as u64 && self.count <= FEW_ROWS && self.stride > self.elem;
+        // No address space has an end so far away.
+        let near = self.stride <= u64::from(u32::MAX);
+        (few && near).then(move || {
+            (0..self.count).map(move |row| self.address.wrapping_add(row * self.stride) as usize)
+        })
+    }
+
     /// The words, if they are whole ones and not far apart.
     #[inline(always)]
     fn words(self) -> Option<Comb> {
@@ -466,6 +482,11 @@ fn strided(kind: AccessKind, strided: Strided, pc: usize) {
         range(kind, address, strided.elem as usize, pc);
         return;
     }
+    if let Some(rows) = strided.rows()
+        && are_known(tls::own(), kind, rows, strided.elem as usize)
+    {
+        return;
+    }
     let quick = |thread: &mut Thread, runtime: &Runtime| {
         let words = strided.words();
         words.is_some_and(|words| quick_words(thread, runtime, kind, words, pc))
@@ -490,6 +511,11 @@ fn strided_inside(
         count,
         stride,
     } = strided;
+    if let Some(rows) = strided.rows()
+        && rows_inside(tls::own(), thread, runtime, kind, rows, elem as usize, pc)
+    {
+        return;
+    }
     if count <= FEW_ELEMENTS && few_elements(thread, runtime, kind, strided, pc) {
         return;
     }

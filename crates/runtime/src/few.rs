@@ -58,28 +58,91 @@ pub fn few(kind: AccessKind, address: *const u8, bytes: usize, pc: usize) {
 /// The same on a page where checks are put off.
 #[inline(never)]
 fn on_seen(own: &tls::Block, seen: &Seen, kind: AccessKind, at: usize, bytes: usize, pc: usize) {
-    let what = (kind, Addr(at as u64), bytes as u64);
-    if bytes == 0 || seen.has(what.0, what.1, what.2) || !own.enter() {
+    if bytes == 0 || seen.has(kind, Addr(at as u64), bytes as u64) || !own.enter() {
         return;
     }
     // What is put off now is not published yet.
     own.idle.store(0, Ordering::Relaxed);
-    if let Some((thread, runtime)) = thread::current() {
-        let ignores = thread.ignore != [0, 0];
-        let (state, names) = thread.state_and_names();
-        let done = match (&runtime.analysis, state) {
-            (Analysis::FastTrack(detector), State::FastTrack(precise)) if !ignores => {
-                let name = |slot| names.number(pc, slot);
-                put_off::mark(detector.shadow(), precise, seen, what, name)
-            }
-            _ => false,
-        };
-        if !done {
-            in_pages(own, thread, runtime, kind, at..at.saturating_add(bytes), pc);
-            thread.show(own);
-        }
+    if let Some((thread, runtime)) = thread::current()
+        && !marked(thread, runtime, seen, (kind, at, bytes), pc)
+    {
+        in_pages(own, thread, runtime, kind, at..at.saturating_add(bytes), pc);
+        thread.show(own);
     }
     own.leave();
+}
+
+/// Puts off the check of some bytes of the page of `seen`, if that is simple. Otherwise nothing is done.
+#[inline(always)]
+fn marked(
+    thread: &mut Thread,
+    runtime: &Runtime,
+    seen: &Seen,
+    (kind, at, bytes): (AccessKind, usize, usize),
+    pc: usize,
+) -> bool {
+    let ignores = thread.ignore != [0, 0];
+    let (state, names) = thread.state_and_names();
+    match (&runtime.analysis, state) {
+        (Analysis::FastTrack(detector), State::FastTrack(precise)) if !ignores => {
+            let what = (kind, Addr(at as u64), bytes as u64);
+            let name = |slot| names.number(pc, slot);
+            put_off::mark(detector.shadow(), precise, seen, what, name)
+        }
+        _ => false,
+    }
+}
+
+/// Is an access to a few bytes redundant, as far as the inlined checks know their page?
+#[inline(always)]
+fn is_known(own: &tls::Block, kind: AccessKind, at: usize, bytes: usize) -> bool {
+    let (addr, len) = (Addr(at as u64), bytes as u64);
+    match own.page(at) {
+        Some(page) => Few::new(page, addr, len).is_some_and(|mut words| {
+            let (settled, epoch) = own.settled_and_epoch();
+            !words.skip_known(settled, epoch, kind)
+        }),
+        None => own.seen(at).is_some_and(|seen| seen.has(kind, addr, len)),
+    }
+}
+
+/// Are the accesses to all of these `rows`, each of a few bytes, redundant? If so, the thread need not enter.
+#[inline(always)]
+pub fn are_known(
+    own: &tls::Block,
+    kind: AccessKind,
+    mut rows: impl Iterator<Item = usize>,
+    bytes: usize,
+) -> bool {
+    rows.all(|at| is_known(own, kind, at, bytes))
+}
+
+/// Checks accesses to several rows, each of a few bytes, with a precise detector, for a thread that is inside already: a block of a picture. Returns false if nothing is done, since it is another detector or the first
+/// row is on a page that is accessed as a whole.
+pub fn rows_inside(
+    own: &tls::Block,
+    thread: &mut Thread,
+    runtime: &Runtime,
+    kind: AccessKind,
+    mut rows: impl Iterator<Item = usize> + Clone,
+    bytes: usize,
+    pc: usize,
+) -> bool {
+    let is_detailed = |at: usize| own.page(at).is_some() || own.seen(at).is_some();
+    if !matches!(runtime.analysis, Analysis::FastTrack(_))
+        || !rows.clone().next().is_some_and(is_detailed)
+    {
+        return false;
+    }
+    while let Some(at) = rows.find(|&at| !is_known(own, kind, at, bytes)) {
+        let put_off = own
+            .seen(at)
+            .is_some_and(|seen| marked(thread, runtime, seen, (kind, at, bytes), pc));
+        if !put_off {
+            in_pages(own, thread, runtime, kind, at..at.saturating_add(bytes), pc);
+        }
+    }
+    true
 }
 
 /// Checks some words as far as there is no race, if the number of the site is known, with a precise detector. Is all of it done? Otherwise the first word is left to be checked.

@@ -7,7 +7,9 @@ use event::{AccessKind, Addr};
 use super::report::report_extent;
 use super::{Precise, PreciseThread, Shadow, Side, Work};
 use crate::detector::Sink;
-use crate::shadow::{Cell, Found, Layer, PAGE_BYTES, Renewed, Rule, RuleName, Seen, Sweeps};
+use crate::shadow::{
+    Cell, Found, Layer, Numbers, PAGE_BYTES, Renewed, Rule, RuleName, Seen, Sweeps,
+};
 use crate::sync::HappensBefore;
 
 impl PreciseThread {
@@ -207,7 +209,7 @@ impl<R: Rule> Shadow<R> {
         let Some(page) = self.memory.page(base) else {
             return;
         };
-        layer.each(|word, access| {
+        layer.each(&mut Numbers::new(), |word, access| {
             let site = side_of(order, thread, access).site;
             let mut work = self.work(order, thread, access.kind(), site).numbered();
             work.late = true;

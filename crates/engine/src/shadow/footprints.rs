@@ -112,16 +112,39 @@ impl Seen {
         debug_assert!(0 < len && len <= 64);
         let marks = self.marked(kind);
         let (at, shift) = ((addr.0 % PAGE_BYTES) as usize / 64, addr.0 % 64);
-        let of = |at: usize| {
-            let marks = marks.get(at);
-            marks.map_or(0, |marks| marks.load(Ordering::Relaxed))
-        };
-        let missing = !of(at) >> shift;
         let asked = u64::MAX >> (64 - len);
-        if missing & asked != 0 {
+        if !marks[at].load(Ordering::Relaxed) >> shift & asked != 0 {
             return false;
         }
-        shift + len <= 64 || !of(at + 1) & (u64::MAX >> (128 - shift - len)) == 0
+        if shift + len <= 64 {
+            return true;
+        }
+        let asked = u64::MAX >> (128 - shift - len);
+        at + 1 < marks.len() && !marks[at + 1].load(Ordering::Relaxed) & asked == 0
+    }
+
+    /// The same for bytes of one word, up to eight of them.
+    #[inline(always)]
+    pub fn has_within(&self, kind: AccessKind, addr: Addr, len: u64) -> bool {
+        let at = (addr.0 % PAGE_BYTES) as usize / 64;
+        let marks = self.marked(kind)[at].load(Ordering::Relaxed);
+        let has = !marks >> (addr.0 % 64) & (u64::MAX >> (64 - len)) == 0;
+        debug_assert!(addr.0 % 8 + len > 8 || has == self.has(kind, addr, len));
+        has
+    }
+
+    /// The same for any number of bytes of the page.
+    #[inline(always)]
+    pub fn has_range(&self, kind: AccessKind, addr: Addr, len: u64) -> bool {
+        let (mut addr, mut len) = (addr.0 % PAGE_BYTES, len);
+        while len > 64 {
+            if !self.has(kind, Addr(addr), 64) {
+                return false;
+            }
+            addr += 64;
+            len -= 64;
+        }
+        self.has(kind, Addr(addr), len)
     }
 }
 
@@ -207,15 +230,15 @@ impl Footprint {
         self.epoch == epoch && self.seen().renewed.load(Ordering::Relaxed) == renewed
     }
 
-    /// Adds to the bits some of 64 bytes, which begin at a multiple of that. Were some of them not there?
+    /// Adds to the bits some of 64 bytes, which begin at a multiple of that. Which of them were not there?
     #[inline(always)]
-    fn add(&self, kind: AccessKind, chunk: usize, bytes: u64) -> bool {
+    fn add(&self, kind: AccessKind, chunk: usize, bytes: u64) -> u64 {
         let seen = self.seen();
         let add = |marks: &Bytes| {
             let marks = &marks[chunk % marks.len()];
             let before = marks.load(Ordering::Relaxed);
             marks.store(before | bytes, Ordering::Relaxed);
-            bytes & !before != 0
+            bytes & !before
         };
         let read = add(&seen.read);
         match kind {
@@ -228,9 +251,9 @@ impl Footprint {
     pub(crate) fn mark(&mut self, kind: AccessKind, sweeps: &Sweeps, number: u32) -> bool {
         let mut new = false;
         for &sweep in sweeps.as_slice() {
-            let mut added = false;
+            let mut added = 0;
             sweep.chunks(|chunk, bytes| added |= self.add(kind, chunk, bytes));
-            if added {
+            if added != 0 {
                 new = true;
                 Mark::each(sweep, number, |mark| self.note(kind, mark));
             }
@@ -238,17 +261,24 @@ impl Footprint {
         new
     }
 
-    /// The same for `len` bytes at `addr`, all of them on the page.
+    /// The same for `len` bytes at `addr`, all of them on the page. Few of them are new where a program goes through text by the word, and only these are marked.
     #[inline(always)]
     pub(crate) fn mark_bytes(&mut self, kind: AccessKind, addr: Addr, len: u64, number: u32) {
-        let at = (addr.0 % PAGE_BYTES) as usize;
-        let mut added = false;
-        chunks(at, len as usize, |chunk, bytes| {
-            added |= self.add(kind, chunk, bytes);
-        });
-        if added {
-            Mark::pieces(at, len as usize, number, |mark| self.note(kind, mark));
-        }
+        chunks(
+            (addr.0 % PAGE_BYTES) as usize,
+            len as usize,
+            |chunk, bytes| {
+                let mut new = self.add(kind, chunk, bytes);
+                while new != 0 {
+                    let first = new.trailing_zeros() as usize;
+                    let run = (new >> first).trailing_ones() as usize;
+                    // Adding the first of a run carries behind its last.
+                    new &= new.wrapping_add(1 << first);
+                    let at = 64 * chunk + first;
+                    Mark::pieces(at, run, number, |mark| self.note(kind, mark));
+                }
+            },
+        );
     }
 
     #[inline(always)]

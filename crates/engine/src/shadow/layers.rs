@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use super::bits::Bits;
 use super::cell::Cell;
 use super::location::{Conflict, Location};
-use super::marks::Mark;
+use super::marks::{Mark, Numbers};
 use super::pages::{PAGE_BYTES, PAGE_WORDS};
 use super::rule::Rule;
 use super::sweep::{Extent, Sweeps};
@@ -219,21 +219,26 @@ impl Layers {
         &mut self,
         depot: &'d Depot,
     ) -> impl Iterator<Item = Location> + use<'d> {
-        let layers = core::mem::take(&mut self.layers).into_iter();
-        let layers: Vec<_> = layers
-            .map(|layer| (Mark::all(&layer.marks), layer))
-            .map(|(numbers, layer)| (layer, numbers))
-            .collect();
+        let layers = core::mem::take(&mut self.layers);
+        let mut numbers = Numbers::new();
+        let mut accesses: Vec<(usize, (Cell, bool))> = Vec::new();
+        for layer in &layers {
+            layer.each(&mut numbers, |word, cell| {
+                accesses.push((word, (cell, false)));
+            });
+        }
+        // Those of a word stay in the order of their layers.
+        accesses.sort_by_key(|&(word, _)| word);
+        let mut accesses = accesses.into_iter().peekable();
         (0..PAGE_WORDS).map(move |word| {
             let mut history: SmallVec<[(Cell, bool); 4]> = SmallVec::new();
-            for (layer, numbers) in &layers {
-                let number = |byte| numbers[8 * word + byte];
-                by_site(layer.cell, layer.bits.word(word), number, |cell| {
-                    history.push((cell, false));
-                });
+            while let Some((_, access)) = accesses.next_if(|&(of, _)| of == word) {
+                history.push(access);
             }
             let location = Location::new();
-            location.absorb(depot, &history, 0xFF);
+            if !history.is_empty() {
+                location.absorb(depot, &history, 0xFF);
+            }
             location
         })
     }
@@ -260,11 +265,10 @@ impl Layer {
     }
 
     /// Its accesses to each word, by site.
-    pub(crate) fn each(&self, mut f: impl FnMut(usize, Cell)) {
-        let numbers = Mark::all(&self.marks);
+    pub(crate) fn each(&self, numbers: &mut Numbers, mut f: impl FnMut(usize, Cell)) {
+        numbers.put(&self.marks);
         for (word, mask) in self.bits.words() {
-            let number = |byte| numbers[8 * word + byte];
-            by_site(self.cell, mask, number, |cell| f(word, cell));
+            by_site(self.cell, mask, numbers.word(word), |cell| f(word, cell));
         }
     }
 

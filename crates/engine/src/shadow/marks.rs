@@ -99,15 +99,29 @@ impl Mark {
         };
         marks.iter().find(has).map_or(0, |mark| mark.number())
     }
+}
 
-    /// The same for all bytes.
-    pub(super) fn all(marks: &[Mark]) -> Box<[u32]> {
-        let mut all = vec![0; PAGE_BYTES as usize].into_boxed_slice();
+/// From which site each byte of a page was accessed first, of those that a list of marks has: one table for many lists.
+#[derive(Debug)]
+pub(crate) struct Numbers(Box<[u32]>);
+
+impl Numbers {
+    pub(crate) fn new() -> Numbers {
+        Numbers(vec![0; PAGE_BYTES as usize].into_boxed_slice())
+    }
+
+    /// It is about the bytes of these marks from now on, and says nothing of others.
+    pub(super) fn put(&mut self, marks: &[Mark]) {
         for mark in marks.iter().rev() {
             let (first, len) = mark.bytes();
-            all[first..first + len].fill(mark.number());
+            self.0[first..first + len].fill(mark.number());
         }
-        all
+    }
+
+    /// The numbers of the bytes of a word.
+    pub(super) fn word(&self, word: usize) -> impl Fn(usize) -> u32 + use<'_> {
+        let bytes = &self.0[8 * word..8 * word + 8];
+        move |byte| bytes[byte]
     }
 }
 
@@ -131,7 +145,9 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(&*Mark::all(&marks), &expected[..]);
+            let mut numbers = Numbers::new();
+            numbers.put(&marks);
+            prop_assert_eq!(&*numbers.0, &expected[..]);
             for (byte, &number) in expected.iter().enumerate() {
                 prop_assert_eq!(Mark::find(&marks, byte), number);
             }
@@ -141,8 +157,9 @@ mod tests {
         fn bytes_of_a_word_are_marked(word in 0..512usize, mask: u8) {
             let mut marks = Vec::new();
             Mark::masked(word, mask, 7, &mut |mark| marks.push(mark));
-            let all = Mark::all(&marks);
-            for (byte, &number) in all.iter().enumerate() {
+            let mut numbers = Numbers::new();
+            numbers.put(&marks);
+            for (byte, &number) in numbers.0.iter().enumerate() {
                 let has = byte / 8 == word && mask >> (byte % 8) & 1 != 0;
                 prop_assert_eq!(number, if has { 7 } else { 0 });
             }

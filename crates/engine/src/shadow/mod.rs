@@ -47,6 +47,7 @@ pub(crate) use layers::{Found, Layer};
 pub(crate) use location::touch_cells;
 pub use location::{Conflict, Location, Touch, Touched};
 pub use marks::Mark;
+pub(crate) use marks::Numbers;
 pub use memo::Memo;
 pub use memory::Memory;
 pub(crate) use memory::{Form, Part};
