@@ -10,7 +10,7 @@ use crate::solve::Solver;
 use crate::values::{Edge, Values};
 
 /// At most this many past accesses are carried along; further ones are checked on the spot.
-pub(crate) const MAX_FACTS: usize = 96;
+pub(crate) const MAX_FACTS: usize = 320;
 
 pub(crate) struct Analysis<'a> {
     pub(crate) f: &'a Function,

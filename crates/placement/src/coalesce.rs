@@ -8,7 +8,7 @@ use crate::solve::Solver;
 use crate::values::Values;
 
 /// Ranges beyond this many are left as they are.
-const MAX_PAIRS: usize = 40;
+const MAX_PAIRS: usize = 160;
 
 /// One check for each coalesced group.
 pub(crate) fn coalesce(values: &Values, solver: &Solver<'_>, facts: Vec<Fact>) -> Vec<Check> {
