@@ -71,7 +71,7 @@ impl Column {
             Column::Detector(name) => Kind::Checked(
                 match name.as_str() {
                     "redcard" | "slimcard" => "redcard",
-                    "bigfoot" | "bigfoot-bb" | "bigfoot-pages" => "bigfoot",
+                    name if name.starts_with("bigfoot") => "bigfoot",
                     _ => "all",
                 }
                 .to_string(),

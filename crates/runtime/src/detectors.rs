@@ -35,10 +35,10 @@ pub const DETECTORS: &[Detector] = &[
     detector("pacer", "pacer", "all"),
     detector("redcard", "fasttrack", "redcard"),
     detector("slimcard", "slimstate", "redcard"),
-    // On FastTrack's shadow, where a page that is checked as a whole has one location: measured, it takes less time than SlimState's.
-    detector("bigfoot-pages", "fasttrack", "bigfoot"),
-    // The same, where a page that is accessed in detail is checked when the thread synchronises.
+    // On a shadow by pages: measured, it takes less time than SlimState's, and most programs less than with the next one.
     detector("bigfoot-layers", "layers", "bigfoot"),
+    // On FastTrack's shadow, where a page that is checked as a whole has one location: nothing is put off.
+    detector("bigfoot-pages", "fasttrack", "bigfoot"),
     // The paper's.
     detector("bigfoot", "slimstate", "bigfoot"),
     detector("bigfoot-bb", "slimstate-bb", "bigfoot"),
@@ -75,6 +75,10 @@ mod tests {
             assert_eq!(find(detector.name), Some(detector));
         }
         assert_eq!(default_for("all").map(|d| d.name), Some("fasttrack"));
+        assert_eq!(
+            default_for("bigfoot").map(|d| d.name),
+            Some("bigfoot-layers")
+        );
         assert_eq!(default_for("nonsense"), None);
     }
 }

@@ -47,9 +47,9 @@ pub(crate) enum Detectors {
 }
 
 /// FastTrack on every access, and the default.
-const ALWAYS: [&str; 2] = ["fasttrack", "bigfoot-pages"];
+const ALWAYS: [&str; 2] = ["fasttrack", "bigfoot-layers"];
 /// The others that are exact.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     "djit",
     "slimstate",
     "slimstate-bb",
@@ -57,6 +57,7 @@ const OTHERS: [&str; 7] = [
     "slimcard",
     "bigfoot",
     "bigfoot-bb",
+    "bigfoot-pages",
 ];
 
 impl Detectors {

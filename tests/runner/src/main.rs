@@ -29,7 +29,7 @@ struct Arguments {
     /// Who judges.
     #[arg(long, value_enum, default_value = "footrace")]
     tool: Tool,
-    /// Detectors to run under, separated by commas. By default fasttrack and bigfoot-pages, and some programs under the others.
+    /// Detectors to run under, separated by commas. By default fasttrack and bigfoot-layers, and some programs under the others.
     #[arg(long, value_delimiter = ',')]
     detectors: Vec<String>,
     /// Every program under every exact detector.
