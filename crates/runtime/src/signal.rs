@@ -4,9 +4,12 @@
 //! the thread was in the runtime, it waits in the thread's queue until the thread leaves. A fault of the
 //! thread's own doing (SIGSEGV and the like) can't wait: if it happened in the runtime, the runtime was
 //! touching the program's memory for it, and the handler runs at once.
+//!
+//! A signal that ends the process, for want of a handler, comes to [`front`] too if checks are put off: what the threads did until then counts,
+//! and a crash may well be a race's doing.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use engine::SyncOp;
 use event::SyncId;
@@ -99,6 +102,7 @@ fn from_outside(signal: c_int, code: c_int) -> bool {
 extern "C" fn front(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let own = tls::own();
     let mut inside = own.depth.load(Ordering::Relaxed);
+    let interrupted = inside != 0;
     // SAFETY: the kernel's structure, alive until we return.
     let details = unsafe { *info };
     if inside != 0 && from_outside(signal, details.si_code) {
@@ -120,19 +124,25 @@ extern "C" fn front(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
         }
         own.depth.store(0, Ordering::Relaxed);
     }
-    run(signal, info, context);
+    run(signal, info, context, interrupted);
     own.depth.store(inside, Ordering::Relaxed);
     // SAFETY: the thread's own.
     unsafe { *errno() = saved_errno };
 }
 
-fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+/// Runs the program's handler; was the runtime `interrupted`?
+fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void, interrupted: bool) {
     let Some(handler) = HANDLERS.get(signal as usize) else {
         return;
     };
     let function = handler.function.load(Ordering::Acquire);
-    if function == libc::SIG_DFL || function == libc::SIG_IGN {
+    if function == libc::SIG_IGN {
         return;
+    }
+    if function == libc::SIG_DFL {
+        // SAFETY: the kernel's structure, or `deliver`'s copy, alive until we return.
+        let code = unsafe { (*info).si_code };
+        return end_process(signal, code, interrupted);
     }
     let flags = handler.flags.load(Ordering::Relaxed) as c_int;
     if flags & libc::SA_RESETHAND != 0 {
@@ -157,6 +167,72 @@ fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     tls::set_context(calling_context);
     // The handler may have come just before an access that was foreseen, which must not be taken for one of the handler's.
     thread::with(crate::streams::forget);
+}
+
+/// Signals that end the process if it does not say otherwise: those that people, other programs and faults send.
+const DEADLY: [c_int; 15] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGUSR1,
+    libc::SIGSEGV,
+    libc::SIGUSR2,
+    libc::SIGPIPE,
+    libc::SIGALRM,
+    libc::SIGTERM,
+    libc::SIGSYS,
+];
+
+/// Are they ours to take where the program has no handler?
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// From now on deadly signals come to [`front`] first. For detectors that put checks off.
+pub fn watch_deaths() {
+    WATCHED.store(true, Ordering::Relaxed);
+    for signal in DEADLY {
+        let mut now = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: the real function fills a structure that is valid as it is.
+        let known = unsafe { (real::sigaction.get())(signal, core::ptr::null(), now.as_mut_ptr()) };
+        // SAFETY: filled by the real function, or zeros.
+        let now = unsafe { now.assume_init() };
+        // Who started the program may have it ignore some.
+        if known == 0 && now.sa_sigaction == libc::SIG_DFL {
+            let ours = deadly(now);
+            // SAFETY: three valid arguments.
+            unsafe { (real::sigaction.get())(signal, &raw const ours, core::ptr::null_mut()) };
+        }
+    }
+}
+
+/// What the kernel is told in place of `default`, which lets a signal end the process.
+fn deadly(default: libc::sigaction) -> libc::sigaction {
+    let mut ours = default;
+    ours.sa_sigaction = front as *const () as usize;
+    // On the program's own stack for signals, if it has one: the stack may be what is wrong.
+    ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+    ours
+}
+
+/// The process ends by a signal, as it would without us, but what its threads have put off is checked before; not if the runtime was `interrupted`, which may hold any lock.
+#[cold]
+fn end_process(signal: c_int, code: c_int, interrupted: bool) {
+    if !interrupted {
+        crate::intercept::exit::settle();
+    }
+    let default = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all zeros is a valid structure, that of `SIG_DFL`.
+    let default = unsafe { default.assume_init() };
+    // SAFETY: three valid arguments.
+    unsafe { (real::sigaction.get())(signal, &raw const default, core::ptr::null_mut()) };
+    // A fault comes again by itself; any other signal is sent again, and arrives when the handler is left.
+    if from_outside(signal, code) {
+        sys::raise(signal);
+    }
 }
 
 fn set_mask(how: c_int, mask: u64) -> u64 {
@@ -205,7 +281,7 @@ pub fn deliver(own: &tls::Block) {
         let mut context = core::mem::MaybeUninit::<libc::ucontext_t>::zeroed();
         // SAFETY: the thread's own.
         let saved_errno = unsafe { *errno() };
-        run(signal, &raw mut info, context.as_mut_ptr().cast());
+        run(signal, &raw mut info, context.as_mut_ptr().cast(), false);
         // SAFETY: the thread's own.
         unsafe { *errno() = saved_errno };
         set_mask(libc::SIG_SETMASK, old);
@@ -249,7 +325,11 @@ fn install(
     let result = match unsafe { new.as_ref() } {
         None => real(signal, new, previous.as_mut_ptr()),
         Some(new) if new.sa_sigaction == libc::SIG_DFL || new.sa_sigaction == libc::SIG_IGN => {
-            let result = real(signal, new, previous.as_mut_ptr());
+            let watched = WATCHED.load(Ordering::Relaxed)
+                && new.sa_sigaction == libc::SIG_DFL
+                && DEADLY.contains(&signal);
+            let given = if watched { deadly(*new) } else { *new };
+            let result = real(signal, &raw const given, previous.as_mut_ptr());
             if result == 0 {
                 HANDLERS[number]
                     .function

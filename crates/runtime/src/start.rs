@@ -112,6 +112,9 @@ pub fn start() {
     intercept::threads::first_thread();
     intercept::threads::watch_forks();
     intercept::exit::prepare();
+    if thread::runtime().is_some_and(|runtime| runtime.analysis.puts_off()) {
+        crate::signal::watch_deaths();
+    }
 }
 
 /// The detector that the user named, or the one for how the program's checks are placed. Ends the process if there is none.

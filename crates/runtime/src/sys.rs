@@ -184,6 +184,15 @@ fn wake(word: *const u32, many: i32) {
     let _ = unsafe { syscall(libc::SYS_futex, args) };
 }
 
+/// Sends a signal to the calling thread.
+pub fn raise(signal: i32) {
+    // SAFETY: needs nothing.
+    let thread = unsafe { syscall(libc::SYS_gettid, [0; 6]) }.unwrap_or(0);
+    let args = [pid() as usize, thread, signal as usize, 0, 0, 0];
+    // SAFETY: changes no memory.
+    let _ = unsafe { syscall(libc::SYS_tgkill, args) };
+}
+
 /// Ends the process at once.
 pub fn exit_now(code: i32) -> ! {
     loop {

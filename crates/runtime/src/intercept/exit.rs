@@ -51,6 +51,12 @@ extern "C" fn late(code: c_int, _: *mut c_void) {
     }
 }
 
+/// Makes all checks that were put off: the process is about to end without another word.
+pub(crate) fn settle() {
+    super::threads::settle_others();
+    thread::with(|thread, runtime| runtime.analysis.settle(&mut thread.state));
+}
+
 /// The last words.
 fn finish(code: c_int) {
     if FINISHED.swap(true, Ordering::Relaxed) {
