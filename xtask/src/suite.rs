@@ -69,7 +69,7 @@ pub(crate) const LARGE: &[&str] = &[
     "crypt,series,lufact,moldyn,montecarlo,sparse,sor,raytracer,crypt.rs,series.rs,lufact.rs,moldyn.rs,montecarlo.rs,sparse.rs,\
      sor.rs,raytracer.rs",
     "--detectors",
-    "fasttrack,slimstate,slimstate-bb,bigfoot-pages",
+    "fasttrack,slimstate,slimstate-bb,bigfoot-pages,bigfoot-layers",
     "--rounds",
     "1",
     "--no-valgrind",
@@ -88,7 +88,7 @@ pub(crate) const GROWTH: &[&str] = &[
     "--programs",
     "crypt,sor,moldyn,hashmap,queues,sparse,montecarlo",
     "--detectors",
-    "fasttrack,slimstate,bigfoot-pages",
+    "fasttrack,slimstate,bigfoot-layers",
     "--no-valgrind",
     "--no-counters",
     "--out",

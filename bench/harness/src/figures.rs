@@ -3,7 +3,7 @@
 use crate::column::Column;
 use crate::papers::{
     BIGFOOT, BIGFOOT_DETECTORS, BIGFOOT_MEAN_OVERHEAD, BIGFOOT_MEAN_RATIO, BIGFOOT_MEAN_SPACE,
-    KERNELS, PACER, REX_MEMORY, REX_TIME, SLIMSTATE,
+    KERNELS, PACER, REAL, REX_MEMORY, REX_TIME, SLIMSTATE,
 };
 use crate::program::Group;
 use crate::report::{self, Figure, scientific};
@@ -153,7 +153,13 @@ pub(crate) fn native(table: &Table, large: &Option<Table>) -> String {
 
 /// What we promise beside the peer that most use: time and memory beyond the plain run, in ThreadSanitizer's.
 fn beside_tsan(results: &Results<'_>, text: &mut String) {
-    let detectors = ["fasttrack", "slimstate", "bigfoot", "bigfoot-pages"];
+    let detectors = [
+        "fasttrack",
+        "slimstate",
+        "bigfoot",
+        "bigfoot-pages",
+        "bigfoot-layers",
+    ];
     let columns: Vec<&str> = std::iter::once("program").chain(detectors).collect();
     type Value<'a> = &'a dyn Fn(&str, &str) -> Option<f64>;
     let tables: [(&str, Value<'_>); 2] = [
@@ -166,28 +172,39 @@ fn beside_tsan(results: &Results<'_>, text: &mut String) {
             "\n## Beside ThreadSanitizer: {what} beyond the plain run, in ThreadSanitizer's\n"
         );
         header(text, &columns);
-        let beyond = |name: &str, column: &str| Some((value(name, column)? - 1.0).max(0.0));
-        for name in KERNELS {
-            let mut cells = vec![name.to_string()];
-            for column in detectors {
-                let share = beyond(name, column)
-                    .zip(beyond(name, "ThreadSanitizer").filter(|most| *most > 0.0))
-                    .map(|(ours, most)| format!("{:.0} %", 100.0 * ours / most));
-                cells.push(share.unwrap_or(NONE.to_string()));
+        for (group, names) in [("kernels", &KERNELS[..]), ("real programs", &REAL[..])] {
+            for name in names {
+                let cells = detectors.map(|column| {
+                    let beyond = |column| Some((value(name, column)? - 1.0).max(0.0));
+                    share(beyond(column), beyond("ThreadSanitizer"))
+                });
+                line(
+                    text,
+                    &std::iter::once(name.to_string())
+                        .chain(cells)
+                        .collect::<Vec<_>>(),
+                );
             }
-            line(text, &cells);
+            // As in the other tables: a mean of overheads near 0 says nothing, so means are of the whole and what is beyond is taken from them.
+            let cells = detectors.map(|column| {
+                let beyond = |column| Some(mean(names, |name| value(name, column))? - 1.0);
+                share(beyond(column), beyond("ThreadSanitizer"))
+            });
+            let name = format!("*geometric mean of the whole, {group}*");
+            line(
+                text,
+                &std::iter::once(name).chain(cells).collect::<Vec<_>>(),
+            );
         }
-        // As in the other tables: a mean of overheads near 0 says nothing, so means are of the whole and what is beyond is taken from them.
-        let mut cells = vec!["*geometric mean of the whole*".to_string()];
-        let mean = |column: &str| kernels(|name| value(name, column), "");
-        for column in detectors {
-            let share = mean(column)
-                .zip(mean("ThreadSanitizer").filter(|most| *most > 1.0))
-                .map(|(ours, most)| format!("{:.0} %", 100.0 * (ours - 1.0) / (most - 1.0)));
-            cells.push(share.unwrap_or(NONE.to_string()));
-        }
-        line(text, &cells);
     }
+}
+
+/// A part of ThreadSanitizer's.
+fn share(ours: Option<f64>, most: Option<f64>) -> String {
+    let share = ours.zip(most.filter(|most| *most > 0.0));
+    share.map_or(NONE.to_string(), |(ours, most)| {
+        format!("{:.0} %", 100.0 * ours / most)
+    })
 }
 
 fn slimstate(results: &Results<'_>, text: &mut String) {
@@ -282,10 +299,12 @@ fn large_arrays(results: &Results<'_>, text: &mut String) {
 
 /// Mean of the eight kernels in C, or nothing if one is missing.
 fn kernels(value: impl Fn(&str) -> Option<f64>, suffix: &str) -> Option<f64> {
-    let values: Option<Vec<f64>> = KERNELS
-        .iter()
-        .map(|name| value(&format!("{name}{suffix}")))
-        .collect();
+    mean(&KERNELS, |name| value(&format!("{name}{suffix}")))
+}
+
+/// The geometric mean over these programs, if each has a value.
+fn mean(names: &[&str], value: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = names.iter().map(|name| value(name)).collect();
     geometric_mean(&values?.into_iter().map(|v| v.max(1e-9)).collect::<Vec<_>>())
 }
 

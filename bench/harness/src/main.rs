@@ -33,15 +33,16 @@ use table::Table;
 
 /// What `--quick` measures: one program of each kind.
 const QUICK: [&str; 6] = ["sor", "crypt", "hashmap", "queues", "pingpong", "counters"];
-const DETECTORS: [&str; 6] = [
+const DETECTORS: [&str; 7] = [
     "fasttrack",
     "redcard",
     "slimstate",
     "slimcard",
     "bigfoot",
     "bigfoot-pages",
+    "bigfoot-layers",
 ];
-const QUICK_DETECTORS: [&str; 3] = ["fasttrack", "slimstate", "bigfoot-pages"];
+const QUICK_DETECTORS: [&str; 3] = ["fasttrack", "slimstate", "bigfoot-layers"];
 
 /// Measure the benchmark programs.
 #[derive(Parser, Debug)]
@@ -53,7 +54,7 @@ struct Arguments {
     /// bench/programs unless given.
     #[arg(long, value_delimiter = ',', overrides_with = "programs")]
     programs: Vec<String>,
-    /// Detectors, separated by commas [default: fasttrack,redcard,slimstate,slimcard,bigfoot,bigfoot-pages].
+    /// Detectors, separated by commas [default: fasttrack,redcard,slimstate,slimcard,bigfoot,bigfoot-pages,bigfoot-layers].
     #[arg(long, value_delimiter = ',', overrides_with = "detectors")]
     detectors: Vec<String>,
     /// Rounds; Helgrind and DRD get one.

@@ -59,7 +59,7 @@ fn drawn(column: &Column) -> bool {
     match column {
         Column::Plain | Column::Tsan => true,
         Column::Detector(name) => {
-            matches!(name.as_str(), "fasttrack" | "slimstate" | "bigfoot-pages")
+            matches!(name.as_str(), "fasttrack" | "slimstate" | "bigfoot-layers")
         }
         Column::Null | Column::Helgrind | Column::Drd => false,
     }
