@@ -57,6 +57,21 @@ pub unsafe fn unmap(start: *mut u8, bytes: usize) {
     let _ = unsafe { syscall(libc::SYS_munmap, [start as usize, bytes, 0, 0, 0, 0]) };
 }
 
+/// Gives the memory of whole pages back to the kernel, if it is nobody else's and no file's: what is read there next is zeroes. Else it stays as it is.
+///
+/// # Safety
+/// Nobody minds if the bytes change.
+pub unsafe fn discard(start: usize, bytes: usize) {
+    // Of the two, the first one is refused where something else than zeroes would come back.
+    for advice in [libc::MADV_FREE, libc::MADV_DONTNEED] {
+        let args = [start, bytes, advice as usize, 0, 0, 0];
+        // SAFETY: by the caller's promise.
+        if unsafe { syscall(libc::SYS_madvise, args) }.is_err() {
+            return;
+        }
+    }
+}
+
 /// Writes all of `bytes` to `fd`; false if the file took less.
 pub fn write_all(fd: i32, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {

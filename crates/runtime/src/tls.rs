@@ -15,6 +15,7 @@ use engine::shadow::{Asked, Entries, Epoch, Location, NOTHING, PAGE_WORDS, Page,
 use engine::sync::quick::Repeats;
 use event::AccessKind;
 
+use crate::sys;
 use crate::thread::Thread;
 
 /// What a thread keeps in static thread-local storage, laid out for the program's inlined checks.
@@ -132,6 +133,8 @@ impl Block {
         crate::streams::open(self, thread);
         if thread.is_null() {
             self.forget_seen();
+        } else if !self.streams.load(Ordering::Relaxed).is_null() {
+            self.thin_cache();
         }
         // SAFETY: null or the thread's state, which is the caller's.
         let thread = unsafe { thread.as_ref() };
@@ -143,6 +146,17 @@ impl Block {
         // Page 0 has no shadow: its entry must not match.
         self.cache[0].page.store(usize::MAX, Ordering::Relaxed);
         self.stretch.store(abi::hot::NO_STRETCH, Ordering::Relaxed);
+    }
+
+    /// Gives back the memory of a new thread's cache of pages, to all of which libc has written zeroes. For detectors whose arrays have a shadow of their own: their pages
+    /// are never there, and those of all else are few.
+    fn thin_cache(&self) {
+        let page = 1 << abi::hot::PAGE_SHIFT;
+        let cache = self.cache.as_ptr_range();
+        let (start, end) = (cache.start as usize, cache.end as usize);
+        let (start, end) = (start.next_multiple_of(page), end & !(page - 1));
+        // SAFETY: the caller's own, which may forget pages at any time.
+        unsafe { sys::discard(start, end - start) };
     }
 
     /// Remembers the atomic object at `address`, whose operations on `size` bytes are repeated as long as the thread is in
@@ -336,7 +350,7 @@ impl Block {
         }
         while FORKING.load(Ordering::Relaxed) != 0 {
             self.depth.store(0, Ordering::Release);
-            crate::sys::futex_wait(&FORKING, 1);
+            sys::futex_wait(&FORKING, 1);
             self.depth.store(1, Ordering::Relaxed);
             compiler_fence(Ordering::SeqCst);
         }

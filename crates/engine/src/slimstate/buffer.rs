@@ -152,6 +152,8 @@ const FEW: usize = 8;
 const MANY: usize = 256;
 /// If there were more than that, they are given back when they are committed: few regions have so many.
 const KEPT: usize = 128;
+/// So many regions with [`FEW`] entries each, one after the other, and the others are given back, too: arrays that were many are FINE by now.
+const CALM: u8 = 16;
 
 /// What the cache knows of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,6 +169,8 @@ pub(super) struct Buffer<F> {
     /// Those from `used` on were of earlier regions, and are empty.
     entries: Vec<Entry<F>>,
     used: usize,
+    /// Regions since the last one that had more than a few.
+    calm: u8,
     /// From an array's number, hashed, to its entry. Allocated at the first use; its length is a power of two.
     index: Vec<u16>,
     /// By page; none until an array is seen.
@@ -199,6 +203,7 @@ impl<F: Footprint> Buffer<F> {
         Buffer {
             entries: Vec::new(),
             used: 0,
+            calm: 0,
             index: Vec::new(),
             seen: Box::new([]),
             seen_crowded: 0,
@@ -407,9 +412,12 @@ impl<F: Footprint> Buffer<F> {
             entry.trails.iter_mut().for_each(Trail::end);
         }
         let used = core::mem::take(&mut self.used);
-        if used > KEPT {
+        let few = used <= FEW && self.entries.capacity() > FEW;
+        self.calm = if few { self.calm + 1 } else { 0 };
+        if used > KEPT || self.calm == CALM {
             self.entries = Vec::new();
             self.index = Vec::new();
+            self.calm = 0;
         }
         // A cached page of 2^32 flushes ago must not look new.
         self.version = self.version.wrapping_add(1);
@@ -428,3 +436,34 @@ const fn first_place(id: ArrayId, len: usize) -> usize {
 /// A free place in the index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vacancy(u16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slimstate::Strided;
+
+    fn region(buffer: &mut Buffer<Strided>, arrays: u32) {
+        for id in (1..=arrays).filter_map(ArrayId::new) {
+            if let Err(place) = buffer.find(id) {
+                buffer.insert(place, id, 0..64, 3);
+            }
+        }
+        buffer.clear();
+    }
+
+    #[test]
+    fn room_for_many_arrays_is_kept_until_there_have_been_few_for_a_while() {
+        let mut buffer = Buffer::new(true);
+        for _ in 0..2 {
+            region(&mut buffer, KEPT as u32);
+            for _ in 1..CALM {
+                region(&mut buffer, 1);
+                assert!(buffer.entries.capacity() >= KEPT);
+            }
+        }
+        region(&mut buffer, 1);
+        assert_eq!(buffer.entries.capacity(), 0);
+        region(&mut buffer, KEPT as u32 + 1);
+        assert_eq!(buffer.entries.capacity(), 0);
+    }
+}
