@@ -133,7 +133,7 @@ impl Block {
         crate::streams::open(self, thread);
         if thread.is_null() {
             self.forget_seen();
-        } else if !self.streams.load(Ordering::Relaxed).is_null() {
+        } else {
             self.thin_cache();
         }
         // SAFETY: null or the thread's state, which is the caller's.
@@ -148,8 +148,7 @@ impl Block {
         self.stretch.store(abi::hot::NO_STRETCH, Ordering::Relaxed);
     }
 
-    /// Gives back the memory of a new thread's cache of pages, to all of which libc has written zeroes. For detectors whose arrays have a shadow of their own: their pages
-    /// are never there, and those of all else are few.
+    /// Gives back the memory of a new thread's cache of pages, to all of which libc has written zeroes: most threads use little of it.
     fn thin_cache(&self) {
         let page = 1 << abi::hot::PAGE_SHIFT;
         let cache = self.cache.as_ptr_range();
