@@ -2,6 +2,8 @@
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p footrace-engine --test loom --target-dir target/loom`.
 #![cfg(loom)]
 
+mod layers;
+
 use engine::shadow::{
     Asked, Blank, Cell, Conflict, Depot, FastTrackRule, Location, Memo, PAGE_BYTES, Pages,
     RuleName, Touch,
