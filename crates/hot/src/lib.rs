@@ -47,8 +47,8 @@ fn is_redundant(block: &Block, address: usize, size: u32, kind: AccessKind) -> b
     // Both loads before the branch: so the code generator folds the thread pointer into them.
     let (known, cells) = (load(&entry.page), load(&entry.cells));
     if known != page {
-        let seen = seen(known, page, cells);
-        return seen.is_some_and(|seen| seen.has_within(kind, addr(address), u64::from(size)));
+        let has = |seen: &Seen| seen.has_within(kind, addr(address), u64::from(size));
+        return is_seen(known, page, cells, has);
     }
     let word = (address >> 3) % PAGE_WORDS;
     let cells = (cells as *const Location).wrapping_add(word);
@@ -78,8 +78,8 @@ fn are_redundant(block: &Block, address: usize, words: usize, kind: AccessKind) 
         return false;
     }
     if known != page {
-        let seen = seen(known, page, cells);
-        return seen.is_some_and(|seen| seen.has(kind, addr(address), 8 * words as u64));
+        let has = |seen: &Seen| seen.has(kind, addr(address), 8 * words as u64);
+        return is_seen(known, page, cells, has);
     }
     let asked = Asked::new(kind, 0xFF);
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
@@ -129,8 +129,8 @@ fn is_unaligned_redundant(block: &Block, address: usize, size: u32, kind: Access
         return false;
     }
     if known != page {
-        let seen = seen(known, page, cells);
-        return seen.is_some_and(|seen| seen.has(kind, addr(address), u64::from(size)));
+        let has = |seen: &Seen| seen.has(kind, addr(address), u64::from(size));
+        return is_seen(known, page, cells, has);
     }
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
     // SAFETY: the runtime put the page's shadow there, which has a location for each word and stays.
@@ -147,16 +147,20 @@ fn is_unaligned_redundant(block: &Block, address: usize, size: u32, kind: Access
     true
 }
 
-/// What the thread has accessed of the page, if checks are put off there and the entry of the cache, which has these two, is about it.
+/// Has the thread accessed these bytes of the page, if checks are put off there and the entry of the cache, which has `known` and `seen`, is about it?
 #[inline(always)]
-fn seen(known: usize, page: usize, seen: usize) -> Option<&'static Seen> {
+fn is_seen(known: usize, page: usize, seen: usize, has: impl FnOnce(&Seen) -> bool) -> bool {
     if known != page | SEEN {
-        return None;
+        return false;
     }
     // SAFETY: the runtime put it there, and it stays as long as the thread.
     let seen = unsafe { &*(seen as *const Seen) };
-    // It may be another page's by now.
-    (seen.page.load(Ordering::Relaxed) == page as u64).then_some(seen)
+    if !has(seen) {
+        return false;
+    }
+    // It may be another page's by now, even since a moment ago: a signal's handler has pages of its own.
+    compiler_fence(Ordering::SeqCst);
+    seen.page.load(Ordering::Relaxed) == page as u64
 }
 
 #[inline(always)]
@@ -195,8 +199,8 @@ fn is_range_redundant(address: *const u8, bytes: u64, kind: AccessKind) -> bool 
     let entry = &block.cache[page % CACHE];
     let (known, cells) = (load(&entry.page), load(&entry.cells));
     if known != page {
-        let seen = seen(known, page, cells);
-        return seen.is_some_and(|seen| seen.has_range(kind, addr(first), bytes));
+        let has = |seen: &Seen| seen.has_range(kind, addr(first), bytes);
+        return is_seen(known, page, cells, has);
     }
     let epoch = Epoch::from_bits(block.epoch.load(Ordering::Relaxed));
     let cells = cells as *const Location;

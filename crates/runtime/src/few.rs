@@ -64,7 +64,9 @@ fn on_seen(own: &tls::Block, seen: &Seen, kind: AccessKind, at: usize, bytes: us
     // What is put off now is not published yet.
     own.idle.store(0, Ordering::Relaxed);
     if let Some((thread, runtime)) = thread::current()
-        && !marked(thread, runtime, seen, (kind, at, bytes), pc)
+        // A signal's handler may have put it to another use.
+        && !(own.seen(at).is_some_and(|now| core::ptr::eq(now, seen))
+            && marked(thread, runtime, seen, (kind, at, bytes), pc))
     {
         in_pages(own, thread, runtime, kind, at..at.saturating_add(bytes), pc);
         thread.show(own);

@@ -170,12 +170,17 @@ pub fn joined(handle: usize, tid: Tid) -> Option<Box<Thread>> {
     registry.handles.remove(&handle)?.ended
 }
 
-/// Waits until no other thread is inside the runtime. Nobody can enter: the caller set
+/// Waits until no other thread is inside the runtime, if need be at most so many milliseconds. Are they all outside? Nobody can enter: the caller set
 /// [`tls::FORKING`].
-pub fn wait_until_outside(me: Tid) {
+pub fn wait_until_outside(me: Tid, patience: Option<u64>) -> bool {
+    let end = patience.map(|patience| crate::sys::milliseconds() + patience);
     while live(0, |tid, depth| tid != me.0 && depth != 0).is_some() {
+        if end.is_some_and(|end| crate::sys::milliseconds() > end) {
+            return false;
+        }
         crate::sys::yield_now();
     }
+    true
 }
 
 /// Waits until no thread is in an atomic operation without a bracket that it began before: `engine::sync::quick`. Others that it begins meanwhile are not waited for.

@@ -70,6 +70,13 @@ impl Queue {
         }
     }
 
+    /// The thread has ended, and is outside: signals that waited come to it now.
+    pub fn send_again(mut self) {
+        while let Some(info) = self.pop() {
+            sys::send_again(info.si_signo, &info);
+        }
+    }
+
     fn pop(&mut self) -> Option<libc::siginfo_t> {
         let first = self.entries[0].take();
         self.entries.rotate_left(1);
@@ -140,13 +147,14 @@ fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void, interrup
         return;
     }
     if function == libc::SIG_DFL {
-        // SAFETY: the kernel's structure, or `deliver`'s copy, alive until we return.
-        let code = unsafe { (*info).si_code };
-        return end_process(signal, code, interrupted);
+        return end_process(signal, info, interrupted);
     }
     let flags = handler.flags.load(Ordering::Relaxed) as c_int;
     if flags & libc::SA_RESETHAND != 0 {
         handler.function.store(libc::SIG_DFL, Ordering::Release);
+        if is_watched(signal) {
+            set_kernel_action(signal, deadly(default_action()));
+        }
     }
     thread::with(|thread, runtime| {
         let op = SyncOp::Receive(channel(signal));
@@ -202,11 +210,14 @@ pub fn watch_deaths() {
         let now = unsafe { now.assume_init() };
         // Who started the program may have it ignore some.
         if known == 0 && now.sa_sigaction == libc::SIG_DFL {
-            let ours = deadly(now);
-            // SAFETY: three valid arguments.
-            unsafe { (real::sigaction.get())(signal, &raw const ours, core::ptr::null_mut()) };
+            set_kernel_action(signal, deadly(now));
         }
     }
+}
+
+/// Does the signal end the process if the program has no handler, and come to [`front`] then?
+fn is_watched(signal: c_int) -> bool {
+    WATCHED.load(Ordering::Relaxed) && DEADLY.contains(&signal)
 }
 
 /// What the kernel is told in place of `default`, which lets a signal end the process.
@@ -220,19 +231,28 @@ fn deadly(default: libc::sigaction) -> libc::sigaction {
 
 /// The process ends by a signal, as it would without us, but what its threads have put off is checked before; not if the runtime was `interrupted`, which may hold any lock.
 #[cold]
-fn end_process(signal: c_int, code: c_int, interrupted: bool) {
+fn end_process(signal: c_int, info: *mut libc::siginfo_t, interrupted: bool) {
+    // First of all, so that one more of them ends the process at once.
+    set_kernel_action(signal, default_action());
     if !interrupted {
         crate::intercept::exit::settle();
     }
-    let default = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: the kernel's structure, or `deliver`'s copy, alive until we return.
+    sys::send_again(signal, unsafe { &*info });
+    // Not later: a mask that was set for a single call is another one afterwards.
+    set_mask(libc::SIG_UNBLOCK, 1 << (signal - 1));
+}
+
+/// What the kernel does by itself.
+fn default_action() -> libc::sigaction {
+    let action = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: all zeros is a valid structure, that of `SIG_DFL`.
-    let default = unsafe { default.assume_init() };
+    unsafe { action.assume_init() }
+}
+
+fn set_kernel_action(signal: c_int, action: libc::sigaction) {
     // SAFETY: three valid arguments.
-    unsafe { (real::sigaction.get())(signal, &raw const default, core::ptr::null_mut()) };
-    // A fault comes again by itself; any other signal is sent again, and arrives when the handler is left.
-    if from_outside(signal, code) {
-        sys::raise(signal);
-    }
+    unsafe { (real::sigaction.get())(signal, &raw const action, core::ptr::null_mut()) };
 }
 
 fn set_mask(how: c_int, mask: u64) -> u64 {
@@ -325,15 +345,16 @@ fn install(
     let result = match unsafe { new.as_ref() } {
         None => real(signal, new, previous.as_mut_ptr()),
         Some(new) if new.sa_sigaction == libc::SIG_DFL || new.sa_sigaction == libc::SIG_IGN => {
-            let watched = WATCHED.load(Ordering::Relaxed)
-                && new.sa_sigaction == libc::SIG_DFL
-                && DEADLY.contains(&signal);
+            let watched = new.sa_sigaction == libc::SIG_DFL && is_watched(signal);
             let given = if watched { deadly(*new) } else { *new };
             let result = real(signal, &raw const given, previous.as_mut_ptr());
             if result == 0 {
-                HANDLERS[number]
-                    .function
-                    .store(new.sa_sigaction, Ordering::Release);
+                let handler = &HANDLERS[number];
+                handler.flags.store(new.sa_flags as u32, Ordering::Relaxed);
+                handler
+                    .mask
+                    .store(mask_word(&new.sa_mask), Ordering::Relaxed);
+                handler.function.store(new.sa_sigaction, Ordering::Release);
             }
             result
         }
@@ -407,6 +428,15 @@ interceptors! {
         simple(signal, handler, libc::SA_RESTART)
     }
     fn sysv_signal(signal: c_int, handler: usize) -> usize = |real, pc| {
+        simple(signal, handler, libc::SA_RESETHAND | libc::SA_NODEFER)
+    }
+    fn __sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int = |real, pc| {
+        install(signal, new, old, real)
+    }
+    fn ssignal(signal: c_int, handler: usize) -> usize = |real, pc| {
+        simple(signal, handler, libc::SA_RESTART)
+    }
+    fn __sysv_signal(signal: c_int, handler: usize) -> usize = |real, pc| {
         simple(signal, handler, libc::SA_RESETHAND | libc::SA_NODEFER)
     }
     fn kill(process: libc::pid_t, signal: c_int) -> c_int = |real, pc| {

@@ -199,13 +199,42 @@ fn wake(word: *const u32, many: i32) {
     let _ = unsafe { syscall(libc::SYS_futex, args) };
 }
 
-/// Sends a signal to the calling thread.
-pub fn raise(signal: i32) {
+/// Sends a signal to the calling thread again, with what was said of it.
+pub fn send_again(signal: i32, info: &libc::siginfo_t) {
     // SAFETY: needs nothing.
     let thread = unsafe { syscall(libc::SYS_gettid, [0; 6]) }.unwrap_or(0);
-    let args = [pid() as usize, thread, signal as usize, 0, 0, 0];
-    // SAFETY: changes no memory.
-    let _ = unsafe { syscall(libc::SYS_tgkill, args) };
+    let (process, signal) = (pid() as usize, signal as usize);
+    let info = &raw const *info as usize;
+    // SAFETY: the kernel reads the structure.
+    let sent = unsafe {
+        syscall(
+            libc::SYS_rt_tgsigqueueinfo,
+            [process, thread, signal, info, 0, 0],
+        )
+    };
+    if sent.is_err() {
+        // SAFETY: changes no memory.
+        let _ = unsafe { syscall(libc::SYS_tgkill, [process, thread, signal, 0, 0, 0]) };
+    }
+}
+
+/// Milliseconds since some time.
+pub fn milliseconds() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let args = [
+        libc::CLOCK_MONOTONIC as usize,
+        &raw mut now as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel fills the structure.
+    let _ = unsafe { syscall(libc::SYS_clock_gettime, args) };
+    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }
 
 /// Ends the process at once.

@@ -8,6 +8,7 @@ use event::SyncId;
 
 use super::sync;
 use crate::real::interceptors;
+use crate::signal::Queue;
 use crate::{records, thread, tls};
 
 unsafe extern "C" {
@@ -51,9 +52,12 @@ extern "C" fn late(code: c_int, _: *mut c_void) {
     }
 }
 
+/// So many milliseconds a process that is ended by a signal waits for its threads: the signal may have come while the caller holds a lock that another one needs to get out of the runtime.
+const PATIENCE: u64 = 1000;
+
 /// Makes all checks that were put off: the process is about to end without another word.
 pub(crate) fn settle() {
-    super::threads::settle_others();
+    super::threads::settle_others(Some(PATIENCE));
     thread::with(|thread, runtime| runtime.analysis.settle(&mut thread.state));
 }
 
@@ -62,14 +66,17 @@ fn finish(code: c_int) {
     if FINISHED.swap(true, Ordering::Relaxed) {
         return;
     }
-    super::threads::settle_others();
+    super::threads::settle_others(None);
     let own = tls::own();
     if own.enter() {
+        let mut signals = Queue::default();
         if let Some((thread, runtime)) = thread::current() {
             // Detectors that put checks off do them now.
             runtime.analysis.end(&mut thread.state);
             own.set_thread(core::ptr::null_mut());
             own.ended.store(1, Ordering::Relaxed);
+            // No more of them wait from now on.
+            signals = core::mem::take(&mut thread.signals);
             if runtime.options.stats {
                 crate::stats::finish(&runtime.analysis, &thread.state);
             }
@@ -77,6 +84,7 @@ fn finish(code: c_int) {
         records::finish(code);
         SUPPRESSED.store(!crate::show::at_exit(), Ordering::Relaxed);
         own.leave();
+        signals.send_again();
     }
 }
 

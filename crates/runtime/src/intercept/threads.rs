@@ -12,7 +12,7 @@ use super::writes;
 use crate::real::interceptors;
 use crate::signal_stack::{self, ROOM};
 use crate::thread::{self, Thread};
-use crate::{alone, recording, registry, start, sys, tls};
+use crate::{alone, recording, registry, signal, start, sys, tls};
 
 unsafe extern "C" {
     fn pthread_self() -> usize;
@@ -88,10 +88,14 @@ fn end() {
         }
         own.set_thread(core::ptr::null_mut());
         own.ended.store(1, Ordering::Relaxed);
+        // No more of them wait from now on.
+        let signals = core::mem::take(&mut thread.signals);
         let thread: *mut Thread = thread;
         // SAFETY: made by `Box::into_raw` when the thread began; the block no longer refers to it.
         let thread = unsafe { Box::from_raw(thread) };
         registry::ended(own_handle(), thread);
+        own.leave();
+        return signals.send_again();
     }
     own.leave();
 }
@@ -419,23 +423,27 @@ pub(crate) fn watch_forks() {
 
 extern "C" fn before_fork() {
     if let Some(me) = thread::with(|thread, _| thread.tid) {
-        stand_still(me);
+        stand_still(me, None);
     }
 }
 
-/// Waits until nobody but the caller, `me`, is inside the runtime, and keeps all others out until [`go_on`].
-fn stand_still(me: Tid) {
-    // One at a time.
-    while tls::FORKING
-        .compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed)
-        .is_err()
-    {
+/// Waits until nobody but the caller, `me`, is inside the runtime, if need be at most so many milliseconds, and keeps all others out until [`go_on`]. Are they outside?
+fn stand_still(me: Tid, patience: Option<u64>) -> bool {
+    // One at a time. A signal in between would find the door closed by nobody.
+    let close = || {
+        let closed = tls::FORKING.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed);
+        if closed.is_ok() {
+            tls::FORKER.store(tls::block().cast_mut(), Ordering::Relaxed);
+        }
+        closed.is_ok()
+    };
+    while !signal::without_signals(close) {
         sys::futex_wait(&tls::FORKING, 1);
     }
-    tls::FORKER.store(tls::block().cast_mut(), Ordering::Relaxed);
     // After this, who does not see FORKING shows its depth.
     sys::barrier_everywhere();
-    registry::wait_until_outside(me);
+    // From within: signals wait, since the list of threads is locked meanwhile.
+    thread::with(|_, _| registry::wait_until_outside(me, patience)).unwrap_or(false)
 }
 
 /// Lets the others in again, if the caller kept them out.
@@ -449,8 +457,8 @@ fn go_on() -> bool {
     mine
 }
 
-/// The process ends: what other threads did counts, even if they never synchronise again and checks are put off; and what they counted.
-pub(crate) fn settle_others() {
+/// The process ends: what other threads did counts, even if they never synchronise again and checks are put off; and what they counted. They are waited for, if need be at most so many milliseconds.
+pub(crate) fn settle_others(patience: Option<u64>) {
     let forking = tls::FORKER.load(Ordering::Relaxed).cast_const() == tls::block();
     let me = thread::with(|thread, runtime| {
         let asked = runtime.analysis.puts_off() || runtime.options.stats;
@@ -459,7 +467,10 @@ pub(crate) fn settle_others() {
     let Some(me) = me.flatten().filter(|_| !forking) else {
         return;
     };
-    stand_still(me);
+    if !stand_still(me, patience) {
+        go_on();
+        return;
+    }
     thread::with(|_, runtime| {
         registry::each_other(me, |other, _| runtime.analysis.settle(&mut other.state));
         if runtime.options.stats {
