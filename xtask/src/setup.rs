@@ -24,6 +24,17 @@ const FOR_TESTS: &[(&str, &str)] = &[
     ("/usr/bin/libtoolize", "libtool"),
 ];
 
+/// The peers that benchmarks are run beside, and what fetches the sources of real programs.
+const FOR_BENCHMARKS: &[(&str, &str)] = &[
+    (
+        "/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.tsan-x86_64.a",
+        "libclang-rt-22-dev",
+    ),
+    ("/usr/bin/valgrind", "valgrind"),
+    ("/usr/bin/dpkg-source", "dpkg-dev"),
+    ("/usr/bin/tclsh", "tcl"),
+];
+
 /// For building.
 pub(crate) fn ensure() -> Result<(), String> {
     install(NEEDED)
@@ -33,6 +44,12 @@ pub(crate) fn ensure() -> Result<(), String> {
 pub(crate) fn ensure_tests() -> Result<(), String> {
     components()?;
     install(&[NEEDED, FOR_TESTS].concat())
+}
+
+/// For building, testing and measuring.
+pub(crate) fn ensure_benchmarks() -> Result<(), String> {
+    ensure_tests()?;
+    install(FOR_BENCHMARKS)
 }
 
 /// rustup's minimal profile comes without these.

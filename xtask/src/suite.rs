@@ -97,7 +97,7 @@ pub(crate) const GROWTH: &[&str] = &[
 
 /// `cargo xtask bench`: `chosen` goes to the harness.
 pub(crate) fn bench(chosen: &[&str]) -> Result<(), String> {
-    setup::ensure_tests()?;
+    setup::ensure_benchmarks()?;
     dist::dist()?;
     harness(chosen)
 }
