@@ -3,7 +3,7 @@
 use crate::column::Column;
 use crate::papers::{
     BIGFOOT, BIGFOOT_DETECTORS, BIGFOOT_MEAN_OVERHEAD, BIGFOOT_MEAN_RATIO, BIGFOOT_MEAN_SPACE,
-    KERNELS, PACER, REAL, REX_MEMORY, REX_TIME, SLIMSTATE,
+    KERNELS, PACER, REX_MEMORY, REX_TIME, SLIMSTATE,
 };
 use crate::program::Group;
 use crate::report::{self, Figure, scientific};
@@ -161,6 +161,7 @@ fn beside_tsan(results: &Results<'_>, text: &mut String) {
         "bigfoot-layers",
     ];
     let columns: Vec<&str> = std::iter::once("program").chain(detectors).collect();
+    let real = crate::real::compared();
     type Value<'a> = &'a dyn Fn(&str, &str) -> Option<f64>;
     let tables: [(&str, Value<'_>); 2] = [
         ("time", &|name, column| results.time(name, column)),
@@ -172,31 +173,32 @@ fn beside_tsan(results: &Results<'_>, text: &mut String) {
             "\n## Beside ThreadSanitizer: {what} beyond the plain run, in ThreadSanitizer's\n"
         );
         header(text, &columns);
-        for (group, names) in [("kernels", &KERNELS[..]), ("real programs", &REAL[..])] {
+        for (group, names) in [("kernels", &KERNELS[..]), ("real programs", &real)] {
             for name in names {
                 let cells = detectors.map(|column| {
                     let beyond = |column| Some((value(name, column)? - 1.0).max(0.0));
                     share(beyond(column), beyond("ThreadSanitizer"))
                 });
-                line(
-                    text,
-                    &std::iter::once(name.to_string())
-                        .chain(cells)
-                        .collect::<Vec<_>>(),
-                );
+                named_line(text, name, cells);
             }
             // As in the other tables: a mean of overheads near 0 says nothing, so means are of the whole and what is beyond is taken from them.
             let cells = detectors.map(|column| {
                 let beyond = |column| Some(mean(names, |name| value(name, column))? - 1.0);
                 share(beyond(column), beyond("ThreadSanitizer"))
             });
-            let name = format!("*geometric mean of the whole, {group}*");
-            line(
+            named_line(
                 text,
-                &std::iter::once(name).chain(cells).collect::<Vec<_>>(),
+                &format!("*geometric mean of the whole, {group}*"),
+                cells,
             );
         }
     }
+}
+
+/// A line that begins with whose it is.
+fn named_line<const N: usize>(text: &mut String, name: &str, cells: [String; N]) {
+    let all: Vec<String> = std::iter::once(name.to_string()).chain(cells).collect();
+    line(text, &all);
 }
 
 /// A part of ThreadSanitizer's.

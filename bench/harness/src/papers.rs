@@ -12,9 +12,6 @@ pub(crate) const KERNELS: [&str; 8] = [
     "raytracer",
 ];
 
-/// The real programs that ThreadSanitizer can be measured on, and that do not wait for a client.
-pub(crate) const REAL: [&str; 7] = ["pigz", "pbzip2", "zstd", "xz", "x264", "sqlite", "leveldb"];
-
 /// SlimState, Tables II and III: the shadow fraction with the paper's representations (SlimState, and bit sets for both
 /// footprints and partitions), FastTrack's and SlimState's heap and time in plain ones.
 #[derive(Debug)]

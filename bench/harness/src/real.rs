@@ -104,6 +104,12 @@ pub(crate) fn find(name: &str) -> Option<&'static Real> {
     ALL.iter().find(|real| real.name == name)
 }
 
+/// The names of those that ThreadSanitizer can be measured on, and that do not wait for a client.
+pub(crate) fn compared() -> Vec<&'static str> {
+    let compared = |real: &&Real| !real.rust && real.name != "memcached";
+    ALL.iter().filter(compared).map(|real| real.name).collect()
+}
+
 fn folder(places: &Places) -> PathBuf {
     places.repository.join("target/real")
 }
