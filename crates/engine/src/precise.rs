@@ -62,6 +62,8 @@ pub struct PreciseThread {
     footprints: Footprints,
     /// Whether it goes through the same rows again and again.
     hope: again::Hope,
+    /// By kind of the access.
+    rows: [again::Rows; 2],
     /// Races of the access under way; empty in between.
     found: Vec<Conflict>,
 }
@@ -77,6 +79,7 @@ impl PreciseThread {
             likes: [[Like::NONE; 2]; 2],
             footprints: Footprints::default(),
             hope: again::Hope::default(),
+            rows: Default::default(),
             found: Vec::new(),
         }
     }
@@ -593,7 +596,7 @@ impl<R: Rule> Shadow<R> {
     ) {
         if let Some(words) = Comb::whole(elements)
             && let Some(number) = thread.clock.recent_number(site)
-            && self.access_again(order, thread, kind, words, |_| Some(number))
+            && self.access_again(order, thread, kind, words, |_| Some(number), |_| ())
         {
             return;
         }

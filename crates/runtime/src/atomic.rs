@@ -41,7 +41,7 @@ pub fn abandon(own: &tls::Block) -> bool {
 
 /// Brings a line into the cache, to be written.
 #[inline(always)]
-fn fetch(line: *const ()) {
+pub fn fetch(line: *const ()) {
     // SAFETY: a hint, which accesses nothing and faults on no address.
     unsafe {
         core::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));

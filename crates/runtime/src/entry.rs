@@ -11,6 +11,7 @@ use engine::shadow::{Comb, FastTrackRule, LONGEST_PERIOD, Location, ordered};
 use engine::sync::HappensBefore;
 
 use crate::analysis::{Analysis, State};
+use crate::atomic::fetch;
 pub use crate::few::few;
 use crate::few::{FEW, are_known, rows_inside};
 use crate::outlined::outlined;
@@ -470,7 +471,10 @@ pub fn quick_words(
         return false;
     };
     let (shadow, order) = (detector.shadow(), detector.order());
-    shadow.access_again(order, precise, kind, words, |slot| names.number(pc, slot))
+    let number = |slot| names.number(pc, slot);
+    shadow.access_again(order, precise, kind, words, number, |line| {
+        fetch(line.cast())
+    })
 }
 
 fn strided(kind: AccessKind, strided: Strided, pc: usize) {

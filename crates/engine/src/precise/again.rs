@@ -8,7 +8,7 @@ use event::{AccessKind, Addr};
 use super::{PreciseThread, Shadow};
 use crate::clock::{Slot, Slots, ThreadClock};
 use crate::shadow::{
-    Asked, Cell, Comb, Epoch, Like, Location, Part, Range, Rule, RuleName, Watch, fit_anew,
+    Ahead, Asked, Cell, Comb, Epoch, Like, Location, Part, Range, Rule, RuleName, Watch, fit_anew,
 };
 use crate::sync::HappensBefore;
 
@@ -39,6 +39,28 @@ impl Hope {
             self.wait = WAIT;
         }
         done
+    }
+}
+
+/// The rows that a thread goes through: which will be next, if they are equally far from each other?
+///
+/// Rows that pass from thread to thread have their shadow in another core's cache, and to wait for it was a third of the time of a matrix that is factorised. So what a row needs is asked for when
+/// the thread is two rows before it, and what that leads to when it is one row before. No verdict depends on it; a row that never comes costs the time of asking.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    last: u64,
+    distance: u64,
+}
+
+impl Rows {
+    /// The thread has accessed this row. How far is it to the next one?
+    #[inline(always)]
+    fn next(&mut self, words: Comb) -> Option<u64> {
+        let distance = words.first.0.wrapping_sub(self.last);
+        // A row of a triangle begins a word later than the one before it.
+        let steady = distance != 0 && distance.wrapping_sub(self.distance).wrapping_add(8) <= 16;
+        (self.last, self.distance) = (words.first.0, distance);
+        steady.then_some(distance)
     }
 }
 
@@ -96,7 +118,7 @@ impl<R: Rule> Shadow<R> {
     }
 
     /// A plain access to these words, all of them whole, as [`Shadow::range`] makes it, if it is as simple as that: from the site that has this `number` in the thread's slot, if
-    /// it has one. Returns false if it is not done, or in part.
+    /// it has one. Returns false if it is not done, or in part. Lines of the cache that the next rows will need, if there is an order in them, are told to `ask`.
     #[inline(always)]
     pub fn access_again(
         &self,
@@ -105,6 +127,7 @@ impl<R: Rule> Shadow<R> {
         kind: AccessKind,
         words: Comb,
         number: impl FnOnce(Slot) -> Option<u32>,
+        ask: impl Fn(*const u8),
     ) -> bool {
         debug_assert!(words.mask == 0xFF, "whole words");
         // An access that was only checked may take away what is remembered.
@@ -129,6 +152,13 @@ impl<R: Rule> Shadow<R> {
         let Some(number) = thread.clock.numbering().and_then(number) else {
             return false;
         };
+        if let Some(distance) = thread.rows[kind as usize].next(words) {
+            for (rows, what) in [(2, Ahead::Page), (1, Ahead::Lane)] {
+                let first = words.first.0.wrapping_add(distance.wrapping_mul(rows));
+                let first = Addr(first);
+                self.memory.ask(Comb { first, ..words }, what, &ask);
+            }
+        }
         let Some(range) = range else {
             let done = self.lanes(order, thread, kind, words, number);
             return thread.hope.is_fulfilled(done);

@@ -68,6 +68,18 @@ pub(crate) enum Part<'a> {
     Whole(&'a Location),
 }
 
+/// So many pages of a row are asked for ahead at most: the others of a long one come while these are gone through, and the cache has no room for more.
+const MOST_AHEAD: usize = 8;
+
+/// What is asked for ahead of an access to a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ahead {
+    /// What each of its pages is locked and known by.
+    Page,
+    /// What each of them remembers of the row.
+    Lane,
+}
+
 impl Default for Memory {
     fn default() -> Memory {
         Memory::new()
@@ -354,6 +366,28 @@ impl Memory {
             }
             if word_of(number) == PAGE_WORDS - 1 {
                 table = self.whole.page(self::number(rest.first))?;
+            }
+        }
+    }
+
+    /// Asks for what [`Memory::again`] will need of these words: for each page's lock and what stands beside it, or, when that has come, for its lane.
+    #[inline(always)]
+    pub(crate) fn ask(&self, words: Comb, what: Ahead, ask: impl Fn(*const u8)) {
+        let mut rest = words;
+        for _ in 0..MOST_AHEAD {
+            let number = number(rest.first);
+            if rest.take_row().is_none() {
+                return;
+            }
+            let Some(table) = self.whole.page(number) else {
+                return;
+            };
+            let location = &table[word_of(number)];
+            match (location.as_runs(), what) {
+                (None, Ahead::Page) => ask(core::ptr::from_ref(location).cast()),
+                (None, Ahead::Lane) => {}
+                (Some(index), Ahead::Page) => self.runs.ask(index, &ask),
+                (Some(index), Ahead::Lane) => self.runs.ask_lane(index, &ask),
             }
         }
     }

@@ -50,7 +50,7 @@ pub use marks::Mark;
 pub(crate) use marks::Numbers;
 pub use memo::Memo;
 pub use memory::Memory;
-pub(crate) use memory::{Form, Part};
+pub(crate) use memory::{Ahead, Form, Part};
 pub use mixed::MixedAt;
 pub use pages::{ADDRESSES, Blank, FAN_SHIFT, PAGE_BYTES, PAGE_WORDS, Page, Pages, ROOT, word_of};
 pub(crate) use renewals::Watch;

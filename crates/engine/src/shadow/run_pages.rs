@@ -18,6 +18,8 @@ use super::runs::{Runs, Swept};
 use super::sweep::{Row, Sweep, Sweeps};
 use crate::grow::Grow;
 use crate::lock::{AtomicU32, Guard, Lock, Ordering};
+// Not loom's: it is an address to be asked for, on which nothing depends.
+use core::sync::atomic::AtomicUsize;
 
 /// A page as runs, and whether that is worth it.
 #[derive(Debug, Default)]
@@ -35,7 +37,7 @@ struct RunPage {
 /// A row that is gone through again needs the lines of its hints, of its lock and of its lanes, and one that has them; and two more if it is shorter than before.
 #[cfg(not(loom))]
 const _: () =
-    assert!(size_of::<Entry>() == 320 && core::mem::offset_of!(RunPage, runs) + KNOWN_AT == 64 - 8);
+    assert!(size_of::<Entry>() == 384 && core::mem::offset_of!(RunPage, runs) + KNOWN_AT == 64 - 8);
 
 /// Where an access to few words was.
 #[derive(Clone, Copy, Debug, Default)]
@@ -149,8 +151,28 @@ impl RunPage {
 #[repr(C, align(64))]
 struct Entry {
     hints: Hints,
+    lane: LastLane,
     page: Lock<RunPage>,
 }
+
+/// Where the lane is that was accessed last by somebody who [went through it again](RunPages::again): an address that anybody may read and ask the cache for, whatever is there by then.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct LastLane(AtomicUsize);
+
+impl LastLane {
+    /// It is this one. Lanes of a line are as good as each other.
+    #[inline(always)]
+    fn set(&self, lane: &Lane) {
+        let at = core::ptr::from_ref(lane).addr();
+        if self.0.load(Ordering::Relaxed) / LINE != at / LINE {
+            self.0.store(at, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Bytes in a line of the cache.
+const LINE: usize = 64;
 
 /// A page with runs, for whoever has it locked.
 #[derive(Debug)]
@@ -294,7 +316,11 @@ impl RunPages {
         hint: Option<Epoch>,
         f: impl FnOnce(&mut Lane) -> bool,
     ) -> bool {
-        let Entry { hints, page: entry } = self.entries.get(index);
+        let Entry {
+            hints,
+            lane,
+            page: entry,
+        } = self.entries.get(index);
         let Some(mut entry) = entry.try_lock() else {
             return false;
         };
@@ -306,9 +332,13 @@ impl RunPages {
             None if list.lanes() < price::LANES => list.shorten_known(row),
             known => known,
         };
-        if !known.is_some_and(|place| f(list.at_mut(place))) {
+        let Some(known) = known.map(|place| list.at_mut(place)) else {
+            return false;
+        };
+        if !f(known) {
             return false;
         }
+        lane.set(known);
         if let Some(epoch) = hint {
             hints.set(epoch, AccessKind::Write, row);
         }
@@ -317,6 +347,22 @@ impl RunPages {
             entry.credit = (entry.credit + saved.max(0)).min(price::MOST);
         }
         true
+    }
+
+    /// Asks for the lines that [`RunPages::again`] will need first.
+    #[inline(always)]
+    pub(super) fn ask(&self, index: u32, ask: impl Fn(*const u8)) {
+        let entry = core::ptr::from_ref(self.entries.get(index)).cast::<u8>();
+        for line in 0..size_of::<Entry>() / LINE {
+            ask(entry.wrapping_add(line * LINE));
+        }
+    }
+
+    /// The same for the lane, when these have come.
+    #[inline(always)]
+    pub(super) fn ask_lane(&self, index: u32, ask: impl Fn(*const u8)) {
+        let lane = self.entries.get(index).lane.0.load(Ordering::Relaxed);
+        ask(core::ptr::without_provenance(lane));
     }
 
     /// Takes the runs of an entry, which is free from now on.
