@@ -80,6 +80,7 @@ impl Place {
             },
             loops_end: self.loops_end,
             copies_stay: false,
+            elements_with_ranges: false,
             gathers: self.lists,
             choices: self.choices,
             contexts: self.contexts,

@@ -72,8 +72,9 @@ class RememberLastValues : public PassInfoMixin<RememberLastValues> {
       if (isa<SCEVCouldNotCompute>(Distance))
         continue;
       auto *Moving = dyn_cast<SCEVAddRecExpr>(Distance);
-      if (Moving ? Moving->getLoop() != W.L || !Moving->isAffine()
-                 : !SE.isLoopInvariant(Distance, W.L))
+      // What an outer loop moves stays where it is in this one.
+      bool Moves = Moving && Moving->getLoop() == W.L && Moving->isAffine();
+      if (!Moves && !SE.isLoopInvariant(Distance, W.L))
         continue;
       Found = true;
       countersOf(pointerOf(*I), *W.L, SE, 8, W.Counters);
@@ -113,13 +114,20 @@ class RememberLastValues : public PassInfoMixin<RememberLastValues> {
           Stores.push_back(Store);
       }
     SmallVector<Walk, 8> Found;
-    SmallPtrSet<Value *, 8> Remembered;
+    SmallVector<LoadInst *, 8> Remembered;
+    // An address that stays the same as long as a pointer that is remembered does.
+    auto Stays = [&](Value *Pointer) {
+      const SCEV *Address = SE.getSCEV(Pointer);
+      return SE.isLoopInvariant(Address, &L) || any_of(Remembered, [&](LoadInst *Base) {
+               const SCEV *Distance = SE.getMinusSCEV(Address, SE.getSCEV(Base));
+               return !isa<SCEVCouldNotCompute>(Distance) && SE.isLoopInvariant(Distance, &L);
+             });
+    };
     for (Instruction *I : Accesses) {
       auto *Load = dyn_cast<LoadInst>(I);
       if (!Load || !Load->getType()->isPointerTy() || Load->getType()->getPointerAddressSpace() != 0)
         continue;
-      Value *Pointer = Load->getPointerOperand();
-      if (!SE.isLoopInvariant(SE.getSCEV(Pointer), &L) && !Remembered.contains(Pointer->stripInBoundsConstantOffsets()))
+      if (!Stays(Load->getPointerOperand()))
         continue;
       // A loop that moves it on has another one in each round.
       if (any_of(Stores, [&](StoreInst *Store) {
@@ -132,7 +140,7 @@ class RememberLastValues : public PassInfoMixin<RememberLastValues> {
       addCounter(W, SE);
       if (W.Counters.empty() || W.Counters.size() > 2)
         continue;
-      Remembered.insert(Load);
+      Remembered.push_back(Load);
       Found.push_back(std::move(W));
     }
     if (Found.size() <= MaxWalks)

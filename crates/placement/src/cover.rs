@@ -95,6 +95,20 @@ impl Fact {
             .flatten()
     }
 
+    /// May this range have `element`? It is one of the same array, as far as one can see: whole elements away.
+    pub(crate) fn may_have(&self, element: &Fact) -> bool {
+        let size = i64::from(self.path.size);
+        self.is_dense()
+            && size > 1
+            && element.path.extent == Extent::One
+            && element.path.size == self.path.size
+            && element.kind <= self.kind
+            && element
+                .lo
+                .minus(&self.lo)
+                .is_some_and(|d| d.divisible_by(size))
+    }
+
     pub(crate) fn stride(&self) -> Option<i64> {
         match self.path.extent {
             Extent::One => None,

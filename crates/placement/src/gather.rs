@@ -19,7 +19,7 @@ use crate::ir::{
     AccessId, BlockId, Check, Extent, Gather, Instr, Kind, ListId, Point, Shape, Terminator, Var,
 };
 use crate::lin::Lin;
-use crate::place::Placement;
+use crate::placement::Placement;
 use std::collections::BTreeMap;
 
 /// Lists of a function: each is memory on its stack.

@@ -61,6 +61,7 @@ pub mod interp;
 pub mod ir;
 mod lin;
 mod place;
+mod placement;
 mod proxy;
 pub mod schedule;
 mod segments;
@@ -71,7 +72,8 @@ mod values;
 
 pub use effects::effects;
 pub use lin::Lin;
-pub use place::{Context, Counts, Fate, Mode, Options, Placement, place};
+pub use place::{Mode, Options, place};
+pub use placement::{Context, Counts, Fate, Placement};
 pub use proxy::{Proxies, ProxyUse};
 
 /// A program with its checks.

@@ -22,10 +22,10 @@ use crate::cover::{Fact, cover, insert};
 use crate::gather;
 use crate::history::{History, solve, start_of};
 use crate::ir::{
-    AccessId, BlockId, Check, Effects, Extent, Function, Gather, Instr, Kind, ListId, Path, Point,
-    Shape,
+    AccessId, BlockId, Check, Effects, Extent, Function, Instr, Kind, Path, Point, Shape,
 };
-use crate::proxy::{self, ProxyUse};
+use crate::placement::{Context, Fate, Placement};
+use crate::proxy::ProxyUse;
 use crate::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,6 +58,9 @@ pub struct Options {
     /// Check an access in its own block, with others that stay there, if its deferred check would be several, one on each of many ways out of the same
     /// loop or of none. The paper does not.
     pub copies_stay: bool,
+    /// Where ways meet, check an element of an array before they do, if a range of the array is checked on one of them: that may have
+    /// the element, as only the program knows. The paper does not.
+    pub elements_with_ranges: bool,
     /// Put checks of what an index in memory leads to on lists, see [`crate::ir::Gather`]. The paper does not.
     pub gathers: bool,
     /// Take an element that a loop chooses for the one that it began with, where the others are accessed besides. The paper does not.
@@ -74,106 +77,12 @@ impl Default for Options {
             proxies: ProxyUse::Never,
             loops_end: false,
             copies_stay: false,
+            elements_with_ranges: false,
             gathers: false,
             choices: false,
             contexts: false,
         }
     }
-}
-
-/// What became of an access.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Fate {
-    /// Where checks stand for it.
-    pub checked_at: BTreeSet<Point>,
-    /// On some way an earlier check covers it.
-    pub already_checked: bool,
-    /// On some way a later access is sure to come, whose check covers it.
-    pub anticipated: bool,
-    /// It is not deferred: there would be several checks for it ([`Options::copies_stay`]).
-    pub stayed: bool,
-}
-
-/// What was done, by reason.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Accesses in the function.
-    pub accesses: u64,
-    /// Check paths placed.
-    pub checks: u64,
-    /// `[ACQ]` and other deadlines at which something had to be checked.
-    pub at_acquire: u64,
-    /// `[REL]` at which something had to be checked.
-    pub at_release: u64,
-    /// `[IF]`, `[LOOP]`: edges on which something had to be checked.
-    pub at_merge: u64,
-    /// Ends of the function at which something had to be checked.
-    pub at_end: u64,
-    /// Accesses checked on the spot because the analysis gave up on them.
-    pub immediate: u64,
-    /// Loops that may not end and have something to commit.
-    pub commits: u64,
-    /// 1 if the function is beyond the analysis and got a check at each access.
-    pub fallback: u64,
-    /// Accesses that are not deferred because there would be several checks for each ([`Options::copies_stay`]).
-    pub stayed: u64,
-    /// Accesses to what a loop chooses that are taken for those to what it began with ([`Options::choices`]).
-    pub settled: u64,
-}
-
-impl Counts {
-    /// The sums.
-    pub fn plus(self, other: Counts) -> Counts {
-        Counts {
-            accesses: self.accesses + other.accesses,
-            checks: self.checks + other.checks,
-            at_acquire: self.at_acquire + other.at_acquire,
-            at_release: self.at_release + other.at_release,
-            at_merge: self.at_merge + other.at_merge,
-            at_end: self.at_end + other.at_end,
-            immediate: self.immediate + other.immediate,
-            commits: self.commits + other.commits,
-            fallback: self.fallback + other.fallback,
-            stayed: self.stayed + other.stayed,
-            settled: self.settled + other.settled,
-        }
-    }
-}
-
-/// The contexts `H•A` of a function, for those who want to see them.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Context {
-    /// Tests passed.
-    pub conditions: Vec<crate::ir::Cond>,
-    /// Past accesses p✁.
-    pub accesses: Vec<(Kind, Path)>,
-    /// Past checks p√.
-    pub checks: Vec<(Kind, Path)>,
-    /// Anticipated accesses p✸.
-    pub anticipated: Vec<(Kind, Path)>,
-}
-
-/// The result for one function.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Placement {
-    /// Checks to insert before each point.
-    pub checks: BTreeMap<Point, Vec<Check>>,
-    /// Checks to make now and then at each point (back edges of loops that may not end).
-    pub commits: BTreeMap<Point, Vec<Check>>,
-    /// Addresses to put on lists, before each point.
-    pub gathers: BTreeMap<Point, Vec<Gather>>,
-    /// Lists to check before each point, ahead of its other checks.
-    pub gathered: BTreeMap<Point, BTreeSet<ListId>>,
-    /// Of the commits, the ones whose loop calls somebody: a round of it may take long.
-    pub slow_rounds: BTreeSet<Point>,
-    /// What became of each access, by its id.
-    pub fates: Vec<Fate>,
-    /// If asked for: contexts at each point, before its checks and, where that differs, after them.
-    pub contexts: BTreeMap<Point, Vec<Context>>,
-    /// For each field that is checked, by offset: the fields checked along with it, itself included.
-    pub company: Vec<(i64, BTreeSet<i64>)>,
-    /// Why there are as many checks as there are.
-    pub counts: Counts,
 }
 
 /// Places checks in one function, given the effects of all functions of its program.
@@ -211,6 +120,7 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
         anticipated: &anticipated,
         contexts: options.contexts,
         stays: BTreeSet::new(),
+        with_ranges: BTreeMap::new(),
         out: Placement::default(),
         why: BTreeMap::new(),
         covered: Vec::new(),
@@ -221,9 +131,12 @@ pub fn place(f: &Function, effects: &[Effects], options: Options) -> Placement {
         placer.bigfoot();
         if options.copies_stay {
             placer.stays = placer.copied();
-            if !placer.stays.is_empty() {
-                placer.bigfoot();
-            }
+        }
+        if options.elements_with_ranges {
+            placer.with_ranges = placer.beside_ranges();
+        }
+        if !placer.stays.is_empty() || !placer.with_ranges.is_empty() {
+            placer.bigfoot();
         }
     }
     let mut out = placer.out;
@@ -283,78 +196,6 @@ fn single(id: AccessId, kind: Kind, path: &Path) -> Check {
     }
 }
 
-impl Placement {
-    fn at(&mut self, point: Point, checks: Vec<Check>) {
-        if !checks.is_empty() {
-            self.checks.entry(point).or_default().extend(checks);
-        }
-    }
-
-    /// Derives what follows from the checks.
-    fn finish(&mut self) {
-        for checks in self.checks.values().chain(self.commits.values()) {
-            self.company.extend(proxy::company(checks));
-        }
-        self.recount();
-    }
-
-    /// Fates and counts, from the checks as they are now.
-    pub(crate) fn recount(&mut self) {
-        self.counts.checks = 0;
-        for fate in &mut self.fates {
-            fate.checked_at.clear();
-        }
-        for (point, checks) in &self.checks {
-            for c in checks {
-                self.counts.checks += c.paths.len() as u64;
-                for s in &c.sources {
-                    if let Some(fate) = self.fates.get_mut(s.index()) {
-                        fate.checked_at.insert(*point);
-                    }
-                }
-            }
-        }
-        for (point, gather) in self
-            .gathers
-            .iter()
-            .flat_map(|(p, g)| g.iter().map(move |g| (p, g)))
-        {
-            self.counts.checks += 1;
-            for s in &gather.check.sources {
-                if let Some(fate) = self.fates.get_mut(s.index()) {
-                    fate.checked_at.insert(*point);
-                }
-            }
-        }
-        self.counts.commits = self.commits.len() as u64;
-    }
-
-    /// The function with its checks in it.
-    pub fn apply(&self, f: &Function) -> Function {
-        let mut out = f.clone();
-        for b in f.block_ids() {
-            let old = &f.blocks[b.index()].instrs;
-            let mut new = Vec::with_capacity(old.len());
-            for index in 0..=old.len() {
-                let point = Point { block: b, index };
-                let lists = self.gathered.get(&point).into_iter().flatten();
-                new.extend(lists.map(|list| Instr::Gathered(*list)));
-                if let Some(c) = self.checks.get(&point) {
-                    new.push(Instr::Check(c.clone()));
-                }
-                let gathers = self.gathers.get(&point).into_iter().flatten();
-                new.extend(gathers.map(|gather| Instr::Gather(gather.clone())));
-                if let Some(c) = self.commits.get(&point) {
-                    new.push(Instr::Commit(c.clone()));
-                }
-                new.extend(old.get(index).cloned());
-            }
-            out.blocks[b.index()].instrs = new;
-        }
-        out
-    }
-}
-
 struct Placer<'a> {
     a: &'a Analysis<'a>,
     history: &'a History,
@@ -362,6 +203,8 @@ struct Placer<'a> {
     contexts: bool,
     /// Accesses that are checked in their own blocks, unless something covers them.
     stays: BTreeSet<AccessId>,
+    /// Elements that do not wait for a block where ways meet, see [`Options::elements_with_ranges`].
+    with_ranges: BTreeMap<BlockId, Vec<Fact>>,
     out: Placement,
     /// Why there is a check at a point.
     why: BTreeMap<Point, Why>,
@@ -548,6 +391,39 @@ impl Placer<'_> {
             .collect()
     }
 
+    /// Elements that are pending where ways meet, while a range that may have them is checked on one of the ways.
+    fn beside_ranges(&self) -> BTreeMap<BlockId, Vec<Fact>> {
+        let a = self.a;
+        let mut found: BTreeMap<BlockId, Vec<Fact>> = BTreeMap::new();
+        for (point, checks) in &self.out.checks {
+            let b = point.block.index();
+            let (true, [s]) = (
+                point.index == a.f.blocks[b].instrs.len(),
+                &a.cfg.succs[b][..],
+            ) else {
+                continue;
+            };
+            let meets = a.cfg.preds[s.index()].len() > 1;
+            if !meets || a.cfg.loop_of_header[s.index()].is_some() {
+                continue;
+            }
+            let edge = a.edge(point.block, *s);
+            let ranges: Vec<Fact> = checks
+                .iter()
+                .flat_map(|check| check.paths.iter().map(|path| (path, check.kind)))
+                .filter_map(|(path, kind)| Fact::new(&a.values, path.clone(), kind, Vec::new()))
+                .collect();
+            let pending = self.history.at(*s).iter().filter(|element| {
+                let here = edge.backward_fact(element);
+                here.is_some_and(|here| ranges.iter().any(|range| range.may_have(&here)))
+            });
+            for element in pending {
+                insert(found.entry(*s).or_default(), element.clone());
+            }
+        }
+        found
+    }
+
     /// Takes back what an earlier visit to `b` has placed.
     fn forget(&mut self, b: BlockId) {
         let range = Point { block: b, index: 0 }..=Point {
@@ -654,7 +530,12 @@ impl Placer<'_> {
         let entered = a.cfg.loop_of_header[s.index()].filter(|_| !a.cfg.is_back_edge(b, s));
         let kept = match entered {
             Some(l) if self.has_deadline(l) => Vec::new(),
-            _ => here(self.history.at(s)),
+            _ => {
+                let with_ranges = self.with_ranges.get(&s).map_or(&[][..], |facts| facts);
+                let is_pending = |f: &&Fact| !with_ranges.iter().any(|w| w.path == f.path);
+                let pending = self.history.at(s).iter().filter(is_pending);
+                pending.filter_map(|f| edge.backward_fact(f)).collect()
+            }
         };
         // What waits for the next round of a cycle that is no natural loop might wait for ever.
         let future = if a.cfg.is_irregular_edge(b, s) {

@@ -9,7 +9,7 @@
 //! BFJ's.
 
 use crate::ir::{Check, Program, Shape};
-use crate::place::Placement;
+use crate::placement::Placement;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which proxies to use.

@@ -209,7 +209,7 @@ fn listing(m: &Machine<'_>) -> String {
     lines.join("\n")
 }
 
-fn options() -> [(&'static str, Options); 9] {
+fn options() -> [(&'static str, Options); 10] {
     let plain = Options::default();
     let redcard = Options {
         mode: Mode::RedCard,
@@ -230,9 +230,17 @@ fn options() -> [(&'static str, Options); 9] {
             },
         ),
         (
+            "bigfoot with elements beside ranges",
+            Options {
+                elements_with_ranges: true,
+                ..plain
+            },
+        ),
+        (
             "bigfoot with lists",
             Options {
                 copies_stay: true,
+                elements_with_ranges: true,
                 gathers: true,
                 ..plain
             },

@@ -278,6 +278,7 @@ fn checks_in_tangled_functions_are_precise() {
             let options = Options {
                 mode,
                 copies_stay,
+                elements_with_ranges: copies_stay,
                 ..Options::default()
             };
             let placed = place_program(&program, options);

@@ -78,6 +78,7 @@ impl Program {
         let options = Options {
             mode,
             copies_stay: true,
+            elements_with_ranges: true,
             choices: true,
             ..Options::default()
         };

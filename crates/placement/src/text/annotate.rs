@@ -12,7 +12,7 @@ use crate::ir::{
     Check, Cond, Extent, Function, Instr, Kind, ONCE, OpaqueOp, Path, Point, Program, Shape, Var,
 };
 use crate::lin::Lin;
-use crate::place::{Context, Placement};
+use crate::placement::{Context, Placement};
 use crate::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
 
