@@ -472,9 +472,7 @@ pub fn quick_words(
     };
     let (shadow, order) = (detector.shadow(), detector.order());
     let number = |slot| names.number(pc, slot);
-    shadow.access_again(order, precise, kind, words, number, |line| {
-        fetch(line.cast())
-    })
+    shadow.access_again(order, precise, kind, words, number, fetch)
 }
 
 fn strided(kind: AccessKind, strided: Strided, pc: usize) {

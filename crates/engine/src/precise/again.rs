@@ -127,7 +127,7 @@ impl<R: Rule> Shadow<R> {
         kind: AccessKind,
         words: Comb,
         number: impl FnOnce(Slot) -> Option<u32>,
-        ask: impl Fn(*const u8),
+        ask: impl Fn(*const ()),
     ) -> bool {
         debug_assert!(words.mask == 0xFF, "whole words");
         // An access that was only checked may take away what is remembered.

@@ -372,7 +372,7 @@ impl Memory {
 
     /// Asks for what [`Memory::again`] will need of these words: for each page's lock and what stands beside it, or, when that has come, for its lane.
     #[inline(always)]
-    pub(crate) fn ask(&self, words: Comb, what: Ahead, ask: impl Fn(*const u8)) {
+    pub(crate) fn ask(&self, words: Comb, what: Ahead, ask: impl Fn(*const ())) {
         let mut rest = words;
         for _ in 0..MOST_AHEAD {
             let number = number(rest.first);

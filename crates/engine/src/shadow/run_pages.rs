@@ -34,7 +34,7 @@ struct RunPage {
     runs: Runs,
 }
 
-/// A row that is gone through again needs the lines of its hints, of its lock and of its lanes, and one that has them; and two more if it is shorter than before.
+/// A row that is gone through again needs the lines of its hints, of where its lane is, of its lock and of its lanes, and one that has them; and two more if it is shorter than before.
 #[cfg(not(loom))]
 const _: () =
     assert!(size_of::<Entry>() == 384 && core::mem::offset_of!(RunPage, runs) + KNOWN_AT == 64 - 8);
@@ -351,16 +351,16 @@ impl RunPages {
 
     /// Asks for the lines that [`RunPages::again`] will need first.
     #[inline(always)]
-    pub(super) fn ask(&self, index: u32, ask: impl Fn(*const u8)) {
+    pub(super) fn ask(&self, index: u32, ask: impl Fn(*const ())) {
         let entry = core::ptr::from_ref(self.entries.get(index)).cast::<u8>();
         for line in 0..size_of::<Entry>() / LINE {
-            ask(entry.wrapping_add(line * LINE));
+            ask(entry.wrapping_add(line * LINE).cast());
         }
     }
 
     /// The same for the lane, when these have come.
     #[inline(always)]
-    pub(super) fn ask_lane(&self, index: u32, ask: impl Fn(*const u8)) {
+    pub(super) fn ask_lane(&self, index: u32, ask: impl Fn(*const ())) {
         let lane = self.entries.get(index).lane.0.load(Ordering::Relaxed);
         ask(core::ptr::without_provenance(lane));
     }
