@@ -104,12 +104,26 @@ static PLACES: Interned<Place> = Interned::new();
 /// From keys to sites.
 static KEYS: [Spin<Index>; SHARDS] = [const { Spin::new(Index::new()) }; SHARDS];
 
-/// The number of a stack, given innermost first.
-fn stack_id(frames: &[u64]) -> StackId {
-    frames.iter().rev().fold(StackId(0), |outer, &pc| {
-        let hash = mix(u64::from(outer.0) + 1, pc);
-        StackId(FRAMES.number(hash, Frame { outer, pc }))
-    })
+/// The stack that a thread was last seen with, outermost first: each frame's return address, and the number of the stack up to it. The next one that is new
+/// begins as this one does, nearly always, and only what is beyond is looked up.
+#[derive(Debug, Default)]
+struct LastStack(Vec<(u64, StackId)>);
+
+impl LastStack {
+    /// The number of a stack, given innermost first, which is the last one from now on.
+    fn id(&mut self, frames: &[u64]) -> StackId {
+        let outermost_first = || frames.iter().rev();
+        let alike = self.0.iter().zip(outermost_first());
+        let common = alike.take_while(|((pc, _), new)| pc == *new).count();
+        self.0.truncate(common);
+        let mut outer = self.0.last().map_or(StackId(0), |&(_, stack)| stack);
+        for &pc in outermost_first().skip(common) {
+            let hash = mix(u64::from(outer.0) + 1, pc);
+            outer = StackId(FRAMES.number(hash, Frame { outer, pc }));
+            self.0.push((pc, outer));
+        }
+        outer
+    }
 }
 
 /// Only so many locks taken at one place are told apart; where there are more, none is from then on: a table of locks would make a
@@ -219,6 +233,7 @@ pub struct SiteCache {
     /// How often another key was in the place of one that was asked for, since the cache has this size.
     pushed_out: usize,
     frames: Box<[u64]>,
+    last_stack: LastStack,
 }
 
 impl SiteCache {
@@ -250,6 +265,7 @@ impl SiteCache {
             sites: alloc::vec![Site(0); CACHE].into(),
             pushed_out: 0,
             frames: alloc::vec![0; unwind::MAX_FRAMES].into(),
+            last_stack: LastStack::default(),
         }
     }
 
@@ -369,7 +385,7 @@ impl SiteCache {
         } else {
             unwind::capture(pc, &mut self.frames)
         };
-        let stack = stack_id(&self.frames[..count]);
+        let stack = self.last_stack.id(&self.frames[..count]);
         place_site(Place { stack, locks })
     }
 }
@@ -409,4 +425,36 @@ pub fn locks(site: Site) -> Vec<HeldLock> {
     }
     held.reverse();
     held
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever stack was met before, a stack has one number, by which its frames are found.
+    #[test]
+    fn a_stack_has_one_number_whatever_came_before() {
+        let stacks: [&[u64]; 7] = [
+            &[],
+            &[1],
+            &[2, 1],
+            &[3, 2, 1],
+            &[4, 2, 1],
+            &[2, 9],
+            &[1, 1, 1],
+        ];
+        let number = |stack: &[u64]| LastStack::default().id(stack);
+        let numbers: Vec<StackId> = stacks.iter().map(|stack| number(stack)).collect();
+        for (before, _) in stacks.iter().zip(&numbers) {
+            for (stack, number) in stacks.iter().zip(&numbers) {
+                let mut last = LastStack::default();
+                last.id(before);
+                assert_eq!(last.id(stack), *number, "{stack:?} after {before:?}");
+                assert_eq!(frames(*number), *stack);
+            }
+        }
+        for (at, number) in numbers.iter().enumerate() {
+            assert!(!numbers[..at].contains(number), "{:?}", stacks[at]);
+        }
+    }
 }
