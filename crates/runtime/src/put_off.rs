@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! entry = cache[page % 4096]               entry.page == page + SEEN ?
-//! entry.seen.page == page ?                it may be another page's by now
 //! bytes of the word in seen.read?          or in seen.written, for a write: then it is redundant
+//! entry.seen.page == page ?                it may be another page's by now, or since a moment ago
 //! ```
 //!
 //! The stubs of single words ask that where the inlined test found nothing. What is not redundant has the number of its site looked up, as for [a step](crate::step), and is put off by the stub, or, where
@@ -64,10 +64,10 @@ macro_rules! take_seen {
     (Write 4) => { $crate::put_off::take_seen!(@write "15", "test dil, 3\njnz 8b\n") };
     (Write 8) => { $crate::put_off::take_seen!(@write "255", "test dil, 7\njnz 8b\n") };
     (@read $bytes:literal, $aligned:literal) => {
-        $crate::put_off::take_seen!(@all $bytes, $aligned, "[rcx + rax]", "{last}", "", "{read_put_off} /* {write_put_off} */")
+        $crate::put_off::take_seen!(@all $bytes, $aligned, "[rcx + r11]", "{last}", "", "{read_put_off} /* {write_put_off} */")
     };
     (@write $bytes:literal, $aligned:literal) => {
-        $crate::put_off::take_seen!(@all $bytes, $aligned, "[rcx + rax + {written}]", "{last} + {last_size}",
+        $crate::put_off::take_seen!(@all $bytes, $aligned, "[rcx + r11 + {written}]", "{last} + {last_size}",
             "or byte ptr [rdx + rax + {written}], bl\n", "{write_put_off} /* {read_put_off} */")
     };
     (@all $bytes:literal, $aligned:literal, $seen:literal, $last:literal, $mark:literal, $rule:literal) => {
@@ -78,12 +78,14 @@ macro_rules! take_seen {
             $aligned,
             "btr rax, {seen}\n",
             "mov rcx, qword ptr fs:[r11 + rcx + {cache} + 8]\n",
+            "mov r11d, edi\n",
+            "shr r11d, 3\n",
+            "and r11d, {word_mask} >> 4\n",
+            // What is seen before whose it is: a signal's handler that comes in between may have given it to another page.
+            "movzx r11d, byte ptr ", $seen, "\n",
             "cmp rax, qword ptr [rcx + {seen_page}]\n",
             "jne 8b\n",
-            "mov eax, edi\n",
-            "shr eax, 3\n",
-            "and eax, {word_mask} >> 4\n",
-            "movzx eax, byte ptr ", $seen, "\n",
+            "mov eax, r11d\n",
             "not eax\n",
             "mov r11, rcx\n",
             "mov ecx, edi\n",
@@ -186,15 +188,16 @@ macro_rules! is_seen {
             "jne 48f\n",
             "mov rcx, qword ptr fs:[r11 + rcx + {cache} + 8]\n",
             "btr rax, {seen}\n",
+            "mov r11d, edi\n",
+            "and r11d, (1 << {page_shift}) - 1\n",
+            "cmp r11d, (1 << {page_shift}) - 64\n",
+            "ja 48f\n",
+            "shr r11d, 3\n",
+            // 64 bits, of which seven may be before the first; and then whose they are, see `take_seen`.
+            "mov r11, qword ptr [rcx + r11", $from, "]\n",
             "cmp rax, qword ptr [rcx + {seen_page}]\n",
             "jne 48f\n",
-            "mov eax, edi\n",
-            "and eax, (1 << {page_shift}) - 1\n",
-            "cmp eax, (1 << {page_shift}) - 64\n",
-            "ja 48f\n",
-            "shr eax, 3\n",
-            // 64 bits, of which seven may be before the first.
-            "mov rax, qword ptr [rcx + rax", $from, "]\n",
+            "mov rax, r11\n",
             "not rax\n",
             "mov ecx, edi\n",
             "and ecx, 7\n",
