@@ -1,4 +1,5 @@
 // Signals without a handler end a process at once, and what the program asks the kernel about them is answered as if nobody were watching.
+#define _GNU_SOURCE
 #include "two_threads.h"
 
 #include <signal.h>
@@ -25,6 +26,21 @@ static void restored(int signal) {
   must(before.sa_handler == SIG_DFL && !(before.sa_flags & SA_SIGINFO));
 }
 
+static void taken(int signal) { (void)signal; }
+
+// System V's way to say it, with the mask in the same call.
+static void held(int signal) {
+  must(sigset(signal, SIG_HOLD) == SIG_DFL);
+  raise(signal);
+  must(sigset(signal, SIG_HOLD) == SIG_HOLD);
+  must(sigset(signal, taken) == SIG_HOLD);
+  must(sigset(signal, SIG_DFL) == taken);
+  must(sigignore(signal) == 0);
+  raise(signal);
+  must(sigset(signal, SIG_DFL) == SIG_IGN);
+  must(sigset(1000, SIG_DFL) == SIG_ERR);
+}
+
 static void trap(void) { __asm__ volatile("int3"); }
 static void touch(void) { __asm__ volatile("movl $1, (%0)" : : "r"(0L) : "memory"); }
 static void stop(void) { abort(); }
@@ -41,6 +57,11 @@ static void ignored(void) {
   signal(SIGUSR1, SIG_IGN);
   raise(SIGUSR1);
   raise(SIGUSR2);
+}
+static void released(void) {
+  sigset(SIGALRM, SIG_HOLD);
+  raise(SIGALRM);
+  sigset(SIGALRM, SIG_DFL);
 }
 // A handler that is used once.
 static void again(void) {
@@ -69,11 +90,13 @@ int main(void) {
   run2(nothing, nothing);
   restored(SIGSEGV);
   restored(SIGTERM);
+  held(SIGTERM);
   dies(trap, SIGTRAP);
   dies(touch, SIGSEGV);
   dies(stop, SIGABRT);
   dies(wait_for_it, SIGTERM);
   dies(ignored, SIGUSR2);
   dies(again, SIGHUP);
+  dies(released, SIGALRM);
   return 0;
 }

@@ -397,16 +397,11 @@ fn install(
     result
 }
 
-/// `signal` and its relatives, in terms of `sigaction`.
-fn simple(signal: c_int, handler: usize, flags: c_int) -> usize {
-    let mut new = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+/// What a signal's handler was before it became `new`, if that is any.
+fn replace(signal: c_int, new: *const libc::sigaction) -> usize {
     // SAFETY: all zeros is a valid structure.
-    let mut old = unsafe { new.assume_init() };
-    // SAFETY: all zeros is a valid structure.
-    let action = unsafe { new.assume_init_mut() };
-    action.sa_sigaction = handler;
-    action.sa_flags = flags;
-    let result = install(signal, action, &raw mut old, |signal, new, old| {
+    let mut old = unsafe { core::mem::MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    let result = install(signal, new, &raw mut old, |signal, new, old| {
         // SAFETY: three valid arguments.
         unsafe { (real::sigaction.get())(signal, new, old) }
     });
@@ -415,6 +410,40 @@ fn simple(signal: c_int, handler: usize, flags: c_int) -> usize {
     } else {
         libc::SIG_ERR
     }
+}
+
+/// `signal` and its relatives, in terms of `sigaction`.
+fn simple(signal: c_int, handler: usize, flags: c_int) -> usize {
+    // SAFETY: all zeros is a valid structure.
+    let mut new = unsafe { core::mem::MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    new.sa_sigaction = handler;
+    new.sa_flags = flags;
+    replace(signal, &raw const new)
+}
+
+/// What `sigset` takes and returns for a signal that is blocked.
+const SIG_HOLD: usize = 2;
+
+/// `sigset`, in terms of `sigaction` and the thread's mask.
+fn set_and_unblock(signal: c_int, handler: usize) -> usize {
+    let hold = handler == SIG_HOLD;
+    let before = if hold {
+        replace(signal, core::ptr::null())
+    } else {
+        simple(signal, handler, 0)
+    };
+    // It is a signal's number.
+    if before == libc::SIG_ERR {
+        return before;
+    }
+    let bit = 1 << (signal - 1);
+    let how = if hold {
+        libc::SIG_BLOCK
+    } else {
+        libc::SIG_UNBLOCK
+    };
+    let was_blocked = set_mask(how, bit) & bit != 0;
+    if was_blocked { SIG_HOLD } else { before }
 }
 
 interceptors! {
@@ -438,6 +467,12 @@ interceptors! {
     }
     fn __sysv_signal(signal: c_int, handler: usize) -> usize = |real, pc| {
         simple(signal, handler, libc::SA_RESETHAND | libc::SA_NODEFER)
+    }
+    fn sigset(signal: c_int, handler: usize) -> usize = |real, pc| {
+        set_and_unblock(signal, handler)
+    }
+    fn sigignore(signal: c_int) -> c_int = |real, pc| {
+        if simple(signal, libc::SIG_IGN, 0) == libc::SIG_ERR { -1 } else { 0 }
     }
     fn kill(process: libc::pid_t, signal: c_int) -> c_int = |real, pc| {
         send(signal);
