@@ -40,11 +40,21 @@ impl Line {
         Path::new(path).ends_with(self.file.trim_start_matches("./"))
     }
 
+    /// Those that are written on the line, or came there when a call was inlined.
     fn accesses<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Access> {
-        table.accesses().iter().filter(|access| {
-            access.place.line == self.line && self.is_in(table.text(access.place.file))
-        })
+        let is_here =
+            |place: places::Place| place.line == self.line && self.is_in(table.text(place.file));
+        let accesses = table.accesses().iter();
+        accesses.filter(move |access| places_of_access(table, access).any(is_here))
     }
+}
+
+/// Where an access is written, and where it was inlined.
+fn places_of_access<'a>(
+    table: &'a Table,
+    access: &'a Access,
+) -> impl Iterator<Item = places::Place> + 'a {
+    std::iter::once(access.place).chain(table.inlined_at(access))
 }
 
 fn read(path: &Path) -> Result<Table, String> {
@@ -129,8 +139,9 @@ fn nothing(line: &Line, table: &Table, path: &Path) -> String {
     let mut lines: Vec<u32> = table
         .accesses()
         .iter()
-        .filter(|access| line.is_in(table.text(access.place.file)))
-        .map(|access| access.place.line)
+        .flat_map(|access| places_of_access(table, access))
+        .filter(|place| line.is_in(table.text(place.file)))
+        .map(|place| place.line)
         .collect();
     lines.sort_by_key(|other| other.abs_diff(line.line));
     match lines.first() {
@@ -164,6 +175,9 @@ fn describe(text: &mut String, table: &Table, access: &Access) {
         verb(access.kind),
         demangle(table.text(access.function)),
     );
+    for call in table.inlined_at(access) {
+        let _ = writeln!(text, "    inlined at {}", place(table, call));
+    }
     let fate = &access.fate;
     let mut said: Vec<String> = Vec::new();
     for id in &fate.checks {
@@ -250,12 +264,15 @@ mod tests {
         let (here, there) = (table.place("/a.c", 1, 2), table.place("/a.c", 3, 4));
         let kept = table.check(here, Kind::Read, Extent::One);
         let merged = table.check(there, Kind::Write, Extent::Range);
-        table.access("f", here, Kind::Read, Fate::checked([kept]));
-        table.access("f", here, Kind::Write, Fate::checked([merged]));
-        table.access("f", there, Kind::Write, Fate::checked([merged]));
-        table.access("f", there, Kind::Read, Fate::dropped("private stack slot"));
+        let mut access = |function: &str, at, kind, fate| {
+            table.access(function, (at, None), kind, fate);
+        };
+        access("f", here, Kind::Read, Fate::checked([kept]));
+        access("f", here, Kind::Write, Fate::checked([merged]));
+        access("f", there, Kind::Write, Fate::checked([merged]));
+        access("f", there, Kind::Read, Fate::dropped("private stack slot"));
         let listed = table.check(here, Kind::Read, Extent::Gathered);
-        table.access("g", here, Kind::Read, Fate::checked([listed]));
+        table.access("g", (here, None), Kind::Read, Fate::checked([listed]));
         let mut text = String::new();
         for access in table.accesses() {
             describe(&mut text, &table, access);
@@ -267,6 +284,43 @@ mod tests {
              /a.c:3:4: write in f\n    merged into one write range check with /a.c:1:2\n\
              /a.c:3:4: read in f\n    dropped: private stack slot\n\
              /a.c:1:2: read in g\n    put on a list, which is checked when it is full and where the loop is left\n"
+        );
+    }
+
+    #[test]
+    fn what_was_inlined_on_a_line_is_found_there() {
+        let mut table = Table::default();
+        let at = |table: &mut Table, line| table.place("/src/main.c", line, 9);
+        let (callee, caller, outermost) =
+            (at(&mut table, 3), at(&mut table, 20), at(&mut table, 30));
+        let outer = table.call(outermost, None);
+        let inner = table.call(caller, Some(outer));
+        let kept = table.check(callee, Kind::Read, Extent::One);
+        table.access(
+            "main",
+            (callee, Some(inner)),
+            Kind::Read,
+            Fate::checked([kept]),
+        );
+        table.access(
+            "get",
+            (callee, None),
+            Kind::Read,
+            Fate::dropped("private stack slot"),
+        );
+        let found = |line: &str| {
+            let line: Line = line.parse().unwrap_or_else(|e| panic!("{e}"));
+            line.accesses(&table).count()
+        };
+        assert_eq!(
+            ["main.c:3", "main.c:20", "main.c:30", "main.c:4"].map(found),
+            [2, 1, 1, 0]
+        );
+        let mut text = String::new();
+        describe(&mut text, &table, &table.accesses()[0]);
+        assert_eq!(
+            text,
+            "/src/main.c:3:9: read in main\n    inlined at /src/main.c:20:9\n    inlined at /src/main.c:30:9\n    kept here\n"
         );
     }
 }

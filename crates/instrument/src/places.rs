@@ -1,9 +1,9 @@
 //! Which accesses a check stands for, and what became of each access, written into the program ([`places`]): for
 //! `footrace explain` and for reports, which name the lines of accesses, not of checks.
 use crate::access::{Access, Kind};
-use crate::llvm::{Module, Value};
+use crate::llvm::{Location, Module, Value};
 use crate::stats::{Count, Stats};
-use places::{CheckId, Extent, Table};
+use places::{CallId, CheckId, Extent, Table};
 
 /// A check that was inserted.
 #[derive(Clone, Debug)]
@@ -41,20 +41,31 @@ fn kind(kind: Kind) -> places::Kind {
 }
 
 impl Places {
-    fn place(&mut self, instruction: Value) -> Option<places::Place> {
-        let (file, line, column) = instruction.source_place()?;
+    fn place(&mut self, location: Location) -> Option<places::Place> {
+        let (file, line, column) = location.place()?;
         Some(self.table.place(&file, line, column))
     }
 
+    /// The call that a location was inlined at.
+    fn inlined(&mut self, location: Location) -> Option<CallId> {
+        let call = location.inlined_at()?;
+        let outer = self.inlined(call);
+        let place = self.place(call)?;
+        Some(self.table.call(place, outer))
+    }
+
     fn access(&mut self, function: Value, access: &Access, fate: places::Fate) {
-        if let Some(place) = self.place(access.instruction) {
+        if let Some(location) = access.instruction.location()
+            && let Some(place) = self.place(location)
+        {
+            let at = (place, self.inlined(location));
             let function = function.name();
-            self.table.access(&function, place, kind(access.kind), fate);
+            self.table.access(&function, at, kind(access.kind), fate);
         }
     }
 
     fn check(&mut self, at: Value, access: Kind, extent: Extent) -> Option<CheckId> {
-        let place = self.place(at)?;
+        let place = self.place(at.location()?)?;
         Some(self.table.check(place, kind(access), extent))
     }
 

@@ -4,10 +4,12 @@
 //! ```text
 //! section   = table…                     one for each module that was linked in
 //! table     = "FRPL" version:u8 length:u32 body, length bytes of it
-//! body      = strings checks accesses    every number as a LEB128 varint
+//! body      = strings calls checks accesses    every number as a LEB128 varint
 //! strings   = count { length bytes }
+//! calls     = count { place inlined }
 //! checks    = count { place kind extent }
-//! accesses  = count { function:string place kind fate }
+//! accesses  = count { function:string place inlined kind fate }
+//! inlined   = 0, or one more than the number of a call
 //! place     = file:string line column
 //! fate      = flags [why:string] count { check }
 //! ```
@@ -21,13 +23,13 @@ mod table;
 mod write;
 
 pub use read::BadTable;
-pub use table::{Access, Check, CheckId, Extent, Fate, Kind, Place, Table, Text};
+pub use table::{Access, Call, CallId, Check, CheckId, Extent, Fate, Kind, Place, Table, Text};
 
 /// The section.
 pub const SECTION: &str = ".footrace.places";
 
 const MAGIC: &[u8; 4] = b"FRPL";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -39,10 +41,12 @@ mod tests {
         let b = table.place("/src/b.c", 300, 1);
         let one = table.check(a, Kind::Write, Extent::One);
         let many = table.check(b, Kind::Read, Extent::Range);
-        table.access("main", a, Kind::Write, Fate::checked([one]));
+        let outer = table.call(b, None);
+        let call = table.call(a, Some(outer));
+        table.access("main", (a, None), Kind::Write, Fate::checked([one]));
         table.access(
             "main",
-            b,
+            (b, Some(call)),
             Kind::Read,
             Fate {
                 checks: vec![many, one],
@@ -52,7 +56,8 @@ mod tests {
                 dropped: None,
             },
         );
-        table.access("worker", a, Kind::Read, Fate::dropped("private stack slot"));
+        let dropped = Fate::dropped("private stack slot");
+        table.access("worker", (a, Some(outer)), Kind::Read, dropped);
         table
     }
 
@@ -68,6 +73,8 @@ mod tests {
         let last = &both.accesses()[4];
         assert_eq!(last.fate.checks, [CheckId(3), CheckId(2)]);
         assert_eq!(both.text(last.function), "main");
+        let lines: Vec<u32> = both.inlined_at(last).map(|place| place.line).collect();
+        assert_eq!(lines, [12, 300]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::table::{Access, Check, CheckId, Fate, Place, Table, Text};
+use crate::table::{Access, Call, CallId, Check, CheckId, Fate, Place, Table, Text};
 use crate::write::{ALREADY_CHECKED, ANTICIPATED, DROPPED, EXTENTS, KINDS, STAYED};
 use crate::{MAGIC, VERSION};
 
@@ -58,6 +58,12 @@ impl<'a> Bytes<'a> {
         self.number().filter(|value| (*value as usize) < end)
     }
 
+    /// One of `calls`, or none.
+    fn call(&mut self, calls: usize) -> Option<Option<CallId>> {
+        let call = self.below(calls + 1)?;
+        Some(call.checked_sub(1).map(CallId))
+    }
+
     fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
         let at = self.number()?;
         all.get(at as usize).copied()
@@ -90,6 +96,14 @@ fn table(body: &[u8]) -> Option<Table> {
             column: bytes.number()?,
         })
     };
+    let mut calls = 0;
+    table.calls = bytes.list(|bytes| {
+        let place = place(bytes)?;
+        // It names one before it, so that none leads to itself.
+        let outer = bytes.call(calls)?;
+        calls += 1;
+        Some(Call { place, outer })
+    })?;
     table.checks = bytes.list(|bytes| {
         Some(Check {
             place: place(bytes)?,
@@ -101,6 +115,7 @@ fn table(body: &[u8]) -> Option<Table> {
     table.accesses = bytes.list(|bytes| {
         let function = Text(bytes.below(texts)?);
         let place = place(bytes)?;
+        let inlined = bytes.call(calls)?;
         let kind = bytes.one_of(&KINDS)?;
         let flags = bytes.number()?;
         let dropped = if flags & DROPPED != 0 {
@@ -111,6 +126,7 @@ fn table(body: &[u8]) -> Option<Table> {
         Some(Access {
             function,
             place,
+            inlined,
             kind,
             fate: Fate {
                 already_checked: flags & ALREADY_CHECKED != 0,

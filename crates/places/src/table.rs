@@ -86,6 +86,19 @@ impl Fate {
     }
 }
 
+/// A call that was inlined.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Call {
+    /// Where it was.
+    pub place: Place,
+    /// The one that its own function was inlined at.
+    pub outer: Option<CallId>,
+}
+
+/// Which call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CallId(pub u32);
+
 /// An access of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Access {
@@ -93,6 +106,8 @@ pub struct Access {
     pub function: Text,
     /// Where.
     pub place: Place,
+    /// The call that it was inlined at.
+    pub inlined: Option<CallId>,
     /// What it does.
     pub kind: Kind,
     /// What became of its check.
@@ -103,15 +118,17 @@ pub struct Access {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     pub(crate) texts: Vec<String>,
+    pub(crate) calls: Vec<Call>,
     pub(crate) checks: Vec<Check>,
     pub(crate) accesses: Vec<Access>,
     known: HashMap<String, Text>,
+    known_calls: HashMap<Call, CallId>,
 }
 
 impl PartialEq for Table {
     fn eq(&self, other: &Table) -> bool {
-        (&self.texts, &self.checks, &self.accesses)
-            == (&other.texts, &other.checks, &other.accesses)
+        (&self.texts, &self.calls, &self.checks, &self.accesses)
+            == (&other.texts, &other.calls, &other.checks, &other.accesses)
     }
 }
 
@@ -135,6 +152,17 @@ impl Table {
         }
     }
 
+    /// A call that was inlined; `outer` is of this table.
+    pub fn call(&mut self, place: Place, outer: Option<CallId>) -> CallId {
+        let call = Call { place, outer };
+        let new = CallId(self.calls.len() as u32);
+        let id = *self.known_calls.entry(call).or_insert(new);
+        if id == new {
+            self.calls.push(call);
+        }
+        id
+    }
+
     /// Adds a check.
     pub fn check(&mut self, place: Place, kind: Kind, extent: Extent) -> CheckId {
         self.checks.push(Check {
@@ -145,8 +173,14 @@ impl Table {
         CheckId(self.checks.len() as u32 - 1)
     }
 
-    /// Adds an access of `function`.
-    pub fn access(&mut self, function: &str, place: Place, kind: Kind, fate: Fate) {
+    /// Adds an access of `function`, and where it was inlined.
+    pub fn access(
+        &mut self,
+        function: &str,
+        (place, inlined): (Place, Option<CallId>),
+        kind: Kind,
+        fate: Fate,
+    ) {
         let fate = Fate {
             checks: fate.checks,
             already_checked: fate.already_checked,
@@ -158,9 +192,19 @@ impl Table {
         self.accesses.push(Access {
             function,
             place,
+            inlined,
             kind,
             fate,
         });
+    }
+
+    /// Where the calls are that an access was inlined at, innermost first.
+    pub fn inlined_at(&self, access: &Access) -> impl Iterator<Item = Place> {
+        let call = |id: CallId| self.calls.get(id.0 as usize);
+        let calls = std::iter::successors(access.inlined.and_then(call), move |inner| {
+            inner.outer.and_then(call)
+        });
+        calls.map(|call| call.place)
     }
 
     /// Nothing in it?
@@ -221,6 +265,12 @@ impl Table {
             file: text(old.file),
             ..old
         };
+        let mut calls: Vec<CallId> = Vec::with_capacity(other.calls.len());
+        for inlined in other.calls {
+            // Those outside come first.
+            let outer = inlined.outer.map(|outer| calls[outer.0 as usize]);
+            calls.push(self.call(place(inlined.place), outer));
+        }
         let first = self.checks.len() as u32;
         self.checks
             .extend(other.checks.into_iter().map(|check| Check {
@@ -230,6 +280,7 @@ impl Table {
         let accesses = other.accesses.into_iter().map(|access| Access {
             function: text(access.function),
             place: place(access.place),
+            inlined: access.inlined.map(|call| calls[call.0 as usize]),
             kind: access.kind,
             fate: Fate {
                 checks: access

@@ -1,6 +1,6 @@
 //! To bytes.
 
-use crate::table::{Extent, Kind, Place, Table};
+use crate::table::{CallId, Extent, Kind, Place, Table};
 use crate::{MAGIC, VERSION};
 
 /// Bits of a fate.
@@ -31,6 +31,10 @@ fn place(out: &mut Vec<u8>, place: Place) {
     number(out, place.column);
 }
 
+fn call(out: &mut Vec<u8>, call: Option<CallId>) {
+    number(out, call.map_or(0, |call| call.0 + 1));
+}
+
 fn position<T: PartialEq>(of: &T, all: &[T]) -> u32 {
     all.iter().position(|one| one == of).unwrap_or(0) as u32
 }
@@ -44,6 +48,11 @@ impl Table {
             number(&mut body, text.len() as u32);
             body.extend(text.as_bytes());
         }
+        number(&mut body, self.calls.len() as u32);
+        for inlined in &self.calls {
+            place(&mut body, inlined.place);
+            call(&mut body, inlined.outer);
+        }
         number(&mut body, self.checks.len() as u32);
         for check in &self.checks {
             place(&mut body, check.place);
@@ -54,6 +63,7 @@ impl Table {
         for access in &self.accesses {
             number(&mut body, access.function.0);
             place(&mut body, access.place);
+            call(&mut body, access.inlined);
             number(&mut body, position(&access.kind, &KINDS));
             let fate = &access.fate;
             let flag = |set: bool, bit: u32| if set { bit } else { 0 };

@@ -1,6 +1,5 @@
 //! Inserting instructions.
-use super::value::Location;
-use super::{Block, Context, Type, Value};
+use super::{Block, Context, Location, Type, Value};
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::LLVMInstructionSetDebugLoc;
 use llvm_sys::prelude::LLVMBuilderRef;
@@ -56,7 +55,7 @@ impl Builder {
         if let Some(location) = self.location
             && value.is_instruction()
         {
-            llvm!(LLVMInstructionSetDebugLoc, value.0, location.0);
+            llvm!(LLVMInstructionSetDebugLoc, value.0, location.raw());
         }
         value
     }

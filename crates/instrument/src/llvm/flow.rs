@@ -125,20 +125,6 @@ impl Value {
                 .is_some_and(|callee| callee.is_function() && callee.has_attribute(name))
     }
 
-    /// Of an instruction with a debug location: file, line and column.
-    pub(crate) fn source_place(self) -> Option<(String, u32, u32)> {
-        self.location()?;
-        let mut length = 0;
-        let file = llvm!(LLVMGetDebugLocFilename, self.0, &raw mut length);
-        let mut file = text(file, length as usize);
-        if !file.starts_with('/') {
-            let directory = llvm!(LLVMGetDebugLocDirectory, self.0, &raw mut length);
-            file = format!("{}/{file}", text(directory, length as usize));
-        }
-        let line = llvm!(LLVMGetDebugLocLine, self.0);
-        Some((file, line, llvm!(LLVMGetDebugLocColumn, self.0)))
-    }
-
     /// Puts a block on the edge from this terminator to `to`; a landing pad is divided. `None` if the edge
     /// cannot be split.
     pub(crate) fn split_edge(self, to: Block) -> Option<Block> {

@@ -20,12 +20,14 @@ macro_rules! llvm {
 
 mod builder;
 mod flow;
+mod location;
 mod module;
 mod types;
 mod value;
 
 pub(crate) use builder::Builder;
 pub(crate) use flow::Predicate;
+pub(crate) use location::Location;
 pub(crate) use module::{Attribute, Context, Module};
 pub(crate) use types::Type;
 pub(crate) use value::{Block, Value};

@@ -1,9 +1,9 @@
 //! Values: functions, globals, instructions, arguments, constants.
 use super::module::{Attribute, attribute_kind, name_of};
-use super::{Linkage, Opcode, Ordering, Type};
+use super::{Linkage, Location, Opcode, Ordering, Type};
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::{LLVMGetSubprogram, LLVMInstructionGetDebugLoc};
-use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMMetadataRef, LLVMValueRef};
+use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMValueRef};
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMThreadLocalMode};
 
 /// LLVM's number of the calling convention `preserve_mostcc`.
@@ -16,10 +16,6 @@ pub(crate) struct Value(pub(super) LLVMValueRef);
 /// A basic block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Block(pub(super) LLVMBasicBlockRef);
-
-/// A debug location.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Location(pub(super) LLVMMetadataRef);
 
 macro_rules! is {
     ($($(#[$doc:meta])* $name:ident = $function:ident),* $(,)?) => {
@@ -245,8 +241,7 @@ impl Value {
     }
 
     pub(crate) fn location(self) -> Option<Location> {
-        let raw = llvm!(LLVMInstructionGetDebugLoc, self.0);
-        (!raw.is_null()).then_some(Location(raw))
+        Location::new(llvm!(LLVMInstructionGetDebugLoc, self.0))
     }
 
     /// Of an instruction: everyone uses `other` instead, and the instruction is gone. The caller holds no
@@ -397,15 +392,14 @@ impl Value {
             return None;
         }
         let line = llvm!(llvm_sys::debuginfo::LLVMDISubprogramGetLine, subprogram);
-        let raw = llvm!(
+        Location::new(llvm!(
             llvm_sys::debuginfo::LLVMDIBuilderCreateDebugLocation,
             context.raw(),
             line,
             0,
             subprogram,
             std::ptr::null_mut(),
-        );
-        Some(Location(raw))
+        ))
     }
 
     pub(crate) fn blocks(self) -> Vec<Block> {
