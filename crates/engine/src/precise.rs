@@ -19,6 +19,7 @@ mod fresh;
 mod layered;
 mod ranges;
 mod report;
+mod settle;
 
 pub use few::Few;
 pub use report::report_conflict;
@@ -29,7 +30,7 @@ use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Side, Sink, SyncOp};
 use crate::shadow::{
     Asked, Cell, Comb, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Footprints, Form,
-    Like, Location, Memo, Memory, PAGE_BYTES, Repeats, Rule, RuleName, Span, Touch, word_of, words,
+    Like, Location, Memo, Memory, Repeats, Rule, RuleName, Touch, word_of,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -637,45 +638,6 @@ impl<R: Rule> Shadow<R> {
             return work.word(location, Addr(first.0 & !7), mask, races);
         }
         work.elements(elements, races);
-    }
-
-    /// The bytes of `elements`, fresh until now, have the history that `from` has. Whole pages of them stay whole, and what
-    /// has no history stays untouched: an array that is about to be accessed in detail costs what is accessed of it.
-    pub(crate) fn settle(&self, elements: Elements, from: &Location) {
-        let history = from.history(self.depot());
-        if history.is_empty() {
-            return;
-        }
-        let plain = history.iter().all(|&(_, atomic)| !atomic);
-        let elem = u64::from(elements.elem);
-        if elements.stride > 1 || !plain {
-            return self.settle_words(elements, &history);
-        }
-        let start = elements.addr(elements.lo);
-        for span in Span::cut(start, elements.len() * elem) {
-            if span.len == PAGE_BYTES
-                && self.memory.page(span.addr).is_none()
-                && let Some(whole) = self.memory.whole(span.addr)
-                && whole.absorb_whole(self.depot(), &history)
-            {
-                continue;
-            }
-            let page = self.memory.page(span.addr);
-            let Some(page) = page.or_else(|| self.memory.split(span.addr)) else {
-                continue;
-            };
-            for (word, mask) in span.words() {
-                page[word].absorb(self.depot(), &history, mask);
-            }
-        }
-    }
-
-    fn settle_words(&self, elements: Elements, history: &[(Cell, bool)]) {
-        words(elements, |word, mask| {
-            if let Some(page) = self.memory.page(word).or_else(|| self.memory.split(word)) {
-                page[word_of(word)].absorb(self.depot(), history, mask);
-            }
-        });
     }
 
     /// A plain access to `len` bytes.

@@ -518,23 +518,7 @@ impl Location {
         }
         let first = self.lock();
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
-        if first.is_empty() && history.len() <= 2 && history.iter().all(|&(_, atomic)| !atomic) {
-            let cell = |i: usize| history.get(i).map_or(Cell::EMPTY, |old| old.0.only(mask));
-            let (a, b) = (cell(0), cell(1));
-            return self.unlock(if a.is_empty() { [b, a] } else { [a, b] });
-        }
-        let mut all = disown(depot, first).unwrap_or_else(|| {
-            let mut all = Extended::default();
-            load(depot, [first, second], &mut all);
-            all
-        });
-        for &(cell, atomic) in history {
-            all.insert(cell.only(mask), atomic);
-        }
-        self.unlock(store(depot, all));
-        if let Some(index) = first.as_shared() {
-            depot.let_go(index, 1);
-        }
+        self.unlock(absorb_cells(depot, [first, second], history, mask));
     }
 
     /// As [`Location::absorb`], for a location that stands for a whole page and plain accesses. Returns false if the page was
@@ -634,6 +618,33 @@ pub(crate) fn touch_cells<R: Rule>(
         overwritten: 0,
     };
     (cells, touched)
+}
+
+/// The cells of a location that remembers this history, too, for the bytes of `mask`.
+pub(super) fn absorb_cells(
+    depot: &Depot,
+    [first, second]: [Cell; 2],
+    history: &[(Cell, bool)],
+    mask: u8,
+) -> [Cell; 2] {
+    if first.is_empty() && history.len() <= 2 && history.iter().all(|&(_, atomic)| !atomic) {
+        let cell = |i: usize| history.get(i).map_or(Cell::EMPTY, |old| old.0.only(mask));
+        let (a, b) = (cell(0), cell(1));
+        return if a.is_empty() { [b, a] } else { [a, b] };
+    }
+    let mut all = disown(depot, first).unwrap_or_else(|| {
+        let mut all = Extended::default();
+        load(depot, [first, second], &mut all);
+        all
+    });
+    for &(cell, atomic) in history {
+        all.insert(cell.only(mask), atomic);
+    }
+    let new = store(depot, all);
+    if let Some(index) = first.as_shared() {
+        depot.let_go(index, 1);
+    }
+    new
 }
 
 /// What the cells of a location become when the bytes of `mask` are made fresh, and those of atomic objects among them.

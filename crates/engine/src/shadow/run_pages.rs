@@ -11,6 +11,7 @@ use event::AccessKind;
 use super::cell::{Cell, Epoch};
 use super::depot::Depot;
 use super::hints::Hints;
+use super::location::absorb_cells;
 #[cfg(not(loom))]
 use super::run_list::KNOWN_AT;
 use super::run_list::Lane;
@@ -199,6 +200,24 @@ impl Locked<'_> {
         {
             self.hints.set(epoch, kind, sweep.row());
         }
+    }
+
+    /// Adds this history, of plain accesses, to the bytes of `sweeps`. Returns whether to go on with runs.
+    pub(crate) fn absorb(
+        &mut self,
+        depot: &Depot,
+        sweeps: &Sweeps,
+        history: &[(Cell, bool)],
+    ) -> bool {
+        let mut swept = Swept::default();
+        for &sweep in sweeps.as_slice() {
+            let new = |(): &(), _| false;
+            let runs = &mut self.page.runs;
+            swept += runs.sweep(depot, sweep, &mut (), new, |(), lane, _| {
+                *lane = absorb_cells(depot, *lane, history, sweep.mask);
+            });
+        }
+        self.page.spend(sweeps, swept, 0)
     }
 
     /// Makes the bytes of `sweeps` fresh. Returns whether to go on with runs.
