@@ -10,8 +10,8 @@ use engine::replay::Replay;
 use engine::slimstate::{
     BitSet, Footprint, Labels, Mode, Options, Partition, Slim, Strided, Summary,
 };
-use engine::{Limits, Race, Side};
-use event::{AccessKind, Addr, Event, Op, Site, SyncId, Tid};
+use engine::{Detector, Limits, Race, Side};
+use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
 use oracle::{Oracle, r#gen};
 
 /// One side of a race as far as both can name it.
@@ -179,6 +179,71 @@ fn all_small_traces() {
     let (events, shares) = if cases(0, 1) == 0 { (4, 16) } else { (5, 1) };
     let count = r#gen::exhaustive::enumerate_part(&alphabet, events, 0, shares, &mut check);
     assert!(count > 2_000, "{count} traces");
+}
+
+/// A red-black grid, of which loops leave the borders out: its rows become FINE, but their pages keep runs, and what races is found, whatever it is that touches single elements.
+#[test]
+fn rows_without_their_borders_take_few_locations() {
+    const ROWS: u64 = 4;
+    const LEN: u64 = 300;
+    let (first, second) = (Tid(1), Tid(2));
+    let grid = |races: bool| {
+        let mut events = Vec::new();
+        let mut say = |thread, op, site| {
+            let site = Site(site);
+            events.push(Event { thread, op, site });
+        };
+        let row = |number: u64| Addr((1 << 16) + number * LEN * 8);
+        let (elem, len) = (8, LEN);
+        for addr in (0..ROWS).map(row) {
+            say(first, Op::Alloc { addr, elem, len }, 1);
+        }
+        say(first, Op::Fork(second), 2);
+        for phase in 0..12u64 {
+            for (thread, site) in [(first, 10), (second, 20)] {
+                let rows = (0..ROWS).filter(|row| (*row < ROWS / 2) == (thread == first));
+                for number in rows {
+                    let mut part = |kind, lo, site| {
+                        let elements = Elements {
+                            base: row(number),
+                            elem: 8,
+                            lo,
+                            hi: LEN - 1,
+                            stride: 2,
+                        };
+                        say(thread, Op::Range { kind, elements }, site);
+                    };
+                    let colour = (number + phase) % 2;
+                    part(AccessKind::Read, 1 - colour, site);
+                    part(AccessKind::Write, 1 + colour, site + 1);
+                }
+                if races && phase % 3 == 2 {
+                    let addr = Addr(row(ROWS / 2).0 + 8 * (phase * 17 % LEN));
+                    let (kind, size) = (AccessKind::Write, 4);
+                    say(thread, Op::Access { kind, addr, size }, site + 2);
+                }
+            }
+            for (from, to, object) in [(first, second, 7), (second, first, 8)] {
+                say(from, Op::VolatileWrite(SyncId(object)), 3);
+                say(to, Op::VolatileRead(SyncId(object)), 3);
+            }
+        }
+        events
+    };
+    let mut replay = Replay::new(Slim::<Strided, Mode>::default());
+    for event in &grid(false) {
+        replay.step(event, &mut |race| panic!("{race:?}"));
+    }
+    let mut fine = 0;
+    replay
+        .detector()
+        .shadow(&mut |block| fine += u64::from(block.partition == "FINE"));
+    assert_eq!(fine, ROWS);
+    replay.detector().bytes(&mut |what, bytes| {
+        assert!(what != "locations by word" || bytes == 0, "{bytes} bytes");
+    });
+    check(&grid(false));
+    check(&grid(true));
 }
 
 /// Nodes of one allocation site that all become FINE, so later ones begin so: the verdicts are the same, at their memory that is used again, too.

@@ -56,7 +56,7 @@ impl ArrayId {
 
 /// Some of its memory belongs to another block by now.
 pub(super) const STALE: u32 = 1;
-/// Some elements are single: PREFIX or FINE.
+/// Accesses to single elements, of which there are some, are checked at once: PREFIX, or FINE and not [in order](Array::leave_order).
 pub(super) const SINGLES: u32 = 2;
 /// It was accessed atomically: plain writes put an end to atomic objects.
 pub(super) const ATOMICS: u32 = 4;
@@ -326,6 +326,31 @@ impl<P: Partition> Array<P> {
     }
 
     fn singles_changed(&self, body: &Body<P>, disturbances: &AtomicU32) {
+        if !body.is_fine() || self.flags() & SINGLES != 0 {
+            self.check_at_once(body, disturbances);
+        }
+    }
+
+    /// An array that is FINE but was never PREFIX is *in order* at first: accesses are put off, and checked by ranges, as long as its pages remember few histories. Those are few
+    /// where loops leave some elements at an edge out, so that the parts of no partition are what they touch. Where a page has a location for each word
+    /// already, nothing is saved by that: from then on accesses are checked at once.
+    fn leave_order<F: Footprint>(
+        &self,
+        body: &Body<P>,
+        trail: &Trail<F>,
+        shift: u8,
+        ground: &Ground<'_>,
+    ) {
+        if body.is_fine() && self.flags() & SINGLES == 0 {
+            let first = body.bytes.start + (trail.hull().0 << shift);
+            if ground.memory.split_location(Addr(first)).is_some() {
+                self.check_at_once(body, ground.disturbances);
+            }
+        }
+    }
+
+    /// Accesses to single elements are checked at once, if there are any.
+    fn check_at_once(&self, body: &Body<P>, disturbances: &AtomicU32) {
         let singles = body.singles();
         if singles > 0 {
             if body.own().is_none() {
@@ -348,6 +373,7 @@ impl<P: Partition> Array<P> {
         ground.tally.commits += 1;
         let body = self.body.read();
         if body.check(trail, shift, manner, ground) {
+            self.leave_order(&body, trail, shift, ground);
             return body.check_detached(trail, shift, manner, ground);
         }
         drop(body);
@@ -357,6 +383,7 @@ impl<P: Partition> Array<P> {
         let body = body.downgrade();
         let done = body.check(trail, shift, manner, ground);
         debug_assert!(done, "a refined partition is sufficiently precise");
+        self.leave_order(&body, trail, shift, ground);
         body.check_detached(trail, shift, manner, ground);
     }
 
@@ -543,12 +570,21 @@ impl<P: Partition> Body<P> {
             }
             let piece = Strided::new(piece.first(), piece.last().min(below - 1), piece.step());
             if segments.is_empty() {
-                self.check_elements(self.elements(piece, shift), manner, site, ground);
-            } else {
-                for i in piece.indices() {
-                    let one = self.elements(Strided::one(i), shift);
-                    self.check_elements(one, manner, trail.site_of(i), ground);
-                }
+                return self.check_elements(self.elements(piece, shift), manner, site, ground);
+            }
+            // As many elements as have one site.
+            let mut from = piece.first();
+            while from <= piece.last() {
+                let (site, to) = trail.sites_from(from, piece);
+                debug_assert!(
+                    Strided::new(from, to, piece.step())
+                        .indices()
+                        .all(|i| trail.was_touched(i, site)),
+                    "an element has a site that touched it"
+                );
+                let alike = Strided::new(from, to, piece.step());
+                self.check_elements(self.elements(alike, shift), manner, site, ground);
+                from = to + piece.step();
             }
         });
     }

@@ -245,9 +245,10 @@ impl<P: Partition> Arrays<P> {
 
     /// The block was freed, and the write that this is was committed.
     pub(super) fn freed(&self, id: ArrayId, site: Site, ground: &mut Ground<'_>) {
-        let mut body = self.get(id).body.write();
+        let array = self.get(id);
+        let mut body = array.body.write();
         body.freed = true;
-        if body.is_fine() {
+        if body.is_fine() && array.flags() & SINGLES != 0 {
             self.fates.became_fine(body.site, body.shift);
         } else {
             self.fates.stayed(body.site);

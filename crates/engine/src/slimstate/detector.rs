@@ -495,7 +495,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
         if old
             .iter()
-            .any(|&id| self.arrays.get(id).flags() & SINGLES != 0)
+            .any(|&id| self.arrays.get(id).body.read().singles() > 0)
         {
             self.flush(thread, races);
         }

@@ -13,9 +13,9 @@ use super::versions::Versions;
 use crate::detector::{Access, Race, Sink};
 use crate::precise::{PreciseThread, Shadow};
 use crate::shadow::FastTrackRule;
-use alloc::vec::Vec;
 use core::ops::Range;
 use event::{AccessKind, Addr, Site};
+use smallvec::SmallVec;
 
 /// How far ahead a page that several blocks share is looked at, for what its next accesses will ask.
 const NEAR: u64 = 255;
@@ -31,7 +31,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         } = thread;
         let entry = buffer.entry(usize::from(target.number));
         let (id, start, shift) = (entry.id, entry.bytes.start, entry.shift);
-        let mut pieces = Vec::new();
+        let mut pieces = SmallVec::<[(Strided, Site); 2]>::new();
         streams.fold(target, start, shift, |piece, site| {
             pieces.push((piece, site));
         });

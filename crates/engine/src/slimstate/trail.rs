@@ -146,11 +146,14 @@ impl<F: Footprint> Trail<F> {
     /// `[SS ACCESS]` for many accesses at once, in no particular order. Returns pieces that have no representation together with
     /// the rest: to be committed one by one, with the sites of this trail.
     pub(super) fn absorb(&mut self, pieces: &[(Strided, Site)]) -> Vec<Strided> {
-        let Some(&(_, first)) = pieces.first() else {
+        let &[(piece, first), ..] = pieces else {
             return Vec::new();
         };
         if self.footprint.is_empty() {
             self.site = first;
+        }
+        if pieces.len() == 1 && self.extend(piece, first) == Extended::Yes {
+            return Vec::new();
         }
         for &(piece, site) in pieces {
             if site != self.site && !self.footprint.includes(piece) {
@@ -197,6 +200,40 @@ impl<F: Footprint> Trail<F> {
     /// Whence element `i` was touched.
     pub(super) fn site_of(&self, i: u64) -> Site {
         site_in(&self.segments, self.site, i)
+    }
+
+    /// Is `site` one of those that touched element `i`, as far as the trail knows?
+    pub(super) fn was_touched(&self, i: u64, site: Site) -> bool {
+        let mut those = self.segments.iter().filter(|s| s.elements.contains(i));
+        match those.next() {
+            None => site == self.site,
+            Some(first) => site == first.site || those.any(|other| other.site == site),
+        }
+    }
+
+    /// Whence element `from` of a piece of the footprint was touched, and up to which element of that piece the others were, too, as far as that is told easily.
+    pub(super) fn sites_from(&self, from: u64, piece: Strided) -> (Site, u64) {
+        let step = piece.step();
+        let mut last = piece.last();
+        for &Segment { elements, site } in &self.segments {
+            if elements.contains(from) {
+                let alike = elements.step() == step;
+                return (
+                    site,
+                    if alike {
+                        last.min(elements.last())
+                    } else {
+                        from
+                    },
+                );
+            }
+            if elements.first() > from {
+                last = last.min(from + (elements.first() - 1 - from) / step * step);
+            } else if elements.last() > from && elements.step() != step {
+                last = from;
+            }
+        }
+        (self.site, last)
     }
 
     /// The first element of the footprint, which is not empty, and the last.
