@@ -144,6 +144,10 @@ fn words(range: Strided) -> impl Iterator<Item = (u64, u64)> {
 }
 
 impl Footprint for BitSet {
+    // More than the paper has: whoever goes through many arrays side by side, a column of a matrix at a time, would commit each element of each for itself, and that is what these
+    // sets are there to avoid.
+    const ARRAYS: usize = 16_384;
+
     fn extend(&mut self, more: Strided) -> bool {
         if !more.is_empty() {
             self.insert(more);

@@ -1,6 +1,6 @@
 //! Commit buffers: the footprints of one thread that are still to be committed.
 //!
-//! At most [`Buffer::CAPACITY`] arrays, as in the paper. Beside them, a small cache from pages to what was last found
+//! At most [`Footprint::ARRAYS`] arrays, which is what the paper has for its own footprints. Beside them, a small cache from pages to what was last found
 //! there, so that a loop finds its array with one or two comparisons; one from pages to the memory without arrays; and the last stretch of such
 //! memory, however many pages it has.
 
@@ -195,11 +195,10 @@ impl<F> Buffer<F> {
 }
 
 impl<F: Footprint> Buffer<F> {
-    /// How many arrays a thread may have footprints of (section V-B).
-    pub(super) const CAPACITY: usize = 2048;
-
     /// An empty one, whose caches begin small if it is to be `thrifty`.
     pub(super) fn new(thrifty: bool) -> Self {
+        // Numbers of entries, and places in an index at most twice as long.
+        const { assert!(2 * F::ARRAYS < NOTHING as usize) };
         Buffer {
             entries: Vec::new(),
             used: 0,
@@ -220,7 +219,7 @@ impl<F: Footprint> Buffer<F> {
         self.used == 0
     }
     pub(super) fn is_full(&self) -> bool {
-        self.used == Self::CAPACITY
+        self.used == F::ARRAYS
     }
     #[inline]
     pub(super) fn entry(&mut self, number: usize) -> &mut Entry<F> {

@@ -10,6 +10,8 @@ use alloc::vec::Vec;
 
 /// A set of indices that grows by accesses.
 pub trait Footprint: Clone + Default + Send {
+    /// How many arrays a thread may have footprints of. With more, all are committed early.
+    const ARRAYS: usize;
     /// Adds `more`, or says no and stays as it is, if the union has no representation.
     fn extend(&mut self, more: Strided) -> bool;
     /// The same for one index: what nearly all accesses do.

@@ -155,6 +155,9 @@ impl Strided {
 }
 
 impl Footprint for Strided {
+    // Section V-B.
+    const ARRAYS: usize = 2048;
+
     #[inline]
     fn extend(&mut self, more: Strided) -> bool {
         match self.union(more) {
