@@ -35,8 +35,9 @@ const FEW_SETS: usize = 4;
 const SETS: usize = 64;
 /// A table that is not enough for the thread's loops is followed by one with so many times its sets.
 const GROWTH: usize = 2;
-/// So many streams of one region that made room for others are too many.
-const CROWDED: u8 = 16;
+/// So many streams of one region that made room for others are too many: what one of them had gets into the footprint ahead of its neighbours, such as the bytes that a loop takes a word
+/// from, and a footprint in pieces is committed early.
+const CROWDED: u8 = 1;
 /// Places are numbered by addresses of code: so far apart, at least.
 const PLACE_SHIFT: u32 = 3;
 /// A place whose streams broke off early so often in a row is not followed for a while: until it has come the long way as often as a byte can count.
