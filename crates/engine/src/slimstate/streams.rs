@@ -35,9 +35,6 @@ const FEW_SETS: usize = 4;
 const SETS: usize = 64;
 /// A table that is not enough for the thread's loops is followed by one with so many times its sets.
 const GROWTH: usize = 2;
-/// So many streams of one region that made room for others are too many: what one of them had gets into the footprint ahead of its neighbours, such as the bytes that a loop takes a word
-/// from, and a footprint in pieces is committed early.
-const CROWDED: u8 = 1;
 /// Places are numbered by addresses of code: so far apart, at least.
 const PLACE_SHIFT: u32 = 3;
 /// A place whose streams broke off early so often in a row is not followed for a while: until it has come the long way as often as a byte can count.
@@ -243,8 +240,9 @@ pub(super) struct Streams {
     used: u128,
     /// The slot of the stream of writes that was begun last, or of none.
     window: usize,
-    /// How many streams of the region made room for others.
-    crowded: u8,
+    /// Did a stream of the region make room for another? What it had got into the footprint ahead of its neighbours, such as the bytes that a loop takes a word from, and a footprint in
+    /// pieces is committed early.
+    crowded: bool,
     /// The count of disturbances for which all of this holds.
     pub(super) disturbed: u32,
     /// Accesses that were foreseen or redundant, in streams that are no more or were folded.
@@ -259,7 +257,7 @@ impl Streams {
             thrifty,
             used: 0,
             window: 0,
-            crowded: 0,
+            crowded: false,
             disturbed: 0,
             foreseen: 0,
         }
@@ -356,7 +354,7 @@ impl Streams {
         if !late(set) || !late(set + 1) {
             return set + usize::from(late(set));
         }
-        self.crowded = self.crowded.saturating_add(1);
+        self.crowded = true;
         set + usize::from(first.next() != first.end && second.next() == second.end)
     }
 
@@ -370,7 +368,7 @@ impl Streams {
     /// Gives the table more sets, in another place, if they are crowded.
     #[inline(always)]
     pub(super) fn make_room(&mut self) {
-        if self.crowded >= CROWDED && self.slots.len() < 2 * SETS {
+        if self.crowded && self.slots.len() < 2 * SETS {
             self.grow();
         }
     }
@@ -380,7 +378,7 @@ impl Streams {
     fn grow(&mut self) {
         let sets = (self.slots.len() / 2 * GROWTH).min(SETS);
         let old = core::mem::replace(&mut self.slots, slots(sets));
-        self.crowded = 0;
+        self.crowded = false;
         let used = core::mem::take(&mut self.used);
         let window = core::mem::take(&mut self.window);
         for (slot, stream) in old.into_iter().enumerate() {
@@ -542,7 +540,7 @@ impl Streams {
             *stream.cover.get_mut() = 0;
         }
         self.used = 0;
-        self.crowded = 0;
+        self.crowded = false;
     }
 }
 
@@ -583,9 +581,7 @@ mod tests {
         });
         streams.make_room();
         assert_eq!(streams.table(), table, "there is room");
-        for number in all + 1..=all + u64::from(CROWDED) {
-            streams.slot(place(number));
-        }
+        streams.slot(place(all + 1));
         streams.make_room();
         assert_eq!(streams.slots.len(), 2 * FEW_SETS * GROWTH);
         assert!(streams.is_written(addr(all, 1), 8, 0));
