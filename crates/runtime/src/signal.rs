@@ -203,11 +203,9 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 pub fn watch_deaths() {
     WATCHED.store(true, Ordering::Relaxed);
     for signal in DEADLY {
-        let mut now = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
+        let mut now = default_action();
         // SAFETY: the real function fills a structure that is valid as it is.
-        let known = unsafe { (real::sigaction.get())(signal, core::ptr::null(), now.as_mut_ptr()) };
-        // SAFETY: filled by the real function, or zeros.
-        let now = unsafe { now.assume_init() };
+        let known = unsafe { (real::sigaction.get())(signal, core::ptr::null(), &raw mut now) };
         // Who started the program may have it ignore some.
         if known == 0 && now.sa_sigaction == libc::SIG_DFL {
             set_kernel_action(signal, deadly(now));
@@ -337,17 +335,15 @@ fn install(
     if number == 0 || number >= SIGNALS {
         return real(signal, new, old);
     }
-    let mut previous = core::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: all zeros is a valid structure.
-    let mut before = unsafe { previous.assume_init() };
+    let (mut previous, mut before) = (default_action(), default_action());
     describe(number, &mut before);
     // SAFETY: null or the program's structure.
     let result = match unsafe { new.as_ref() } {
-        None => real(signal, new, previous.as_mut_ptr()),
+        None => real(signal, new, &raw mut previous),
         Some(new) if new.sa_sigaction == libc::SIG_DFL || new.sa_sigaction == libc::SIG_IGN => {
             let watched = new.sa_sigaction == libc::SIG_DFL && is_watched(signal);
             let given = if watched { deadly(*new) } else { *new };
-            let result = real(signal, &raw const given, previous.as_mut_ptr());
+            let result = real(signal, &raw const given, &raw mut previous);
             if result == 0 {
                 let handler = &HANDLERS[number];
                 handler.flags.store(new.sa_flags as u32, Ordering::Relaxed);
@@ -370,7 +366,7 @@ fn install(
                 .mask
                 .store(mask_word(&new.sa_mask), Ordering::Relaxed);
             handler.function.store(new.sa_sigaction, Ordering::Release);
-            let result = real(signal, &raw const ours, previous.as_mut_ptr());
+            let result = real(signal, &raw const ours, &raw mut previous);
             if result != 0 {
                 handler
                     .function
@@ -387,8 +383,7 @@ fn install(
     if result == 0
         && let Some(old) = old
     {
-        // SAFETY: filled by the real function, or zeros.
-        *old = unsafe { previous.assume_init() };
+        *old = previous;
         if old.sa_sigaction == front as *const () as usize {
             old.sa_sigaction = before.sa_sigaction;
             old.sa_flags = before.sa_flags;
@@ -399,8 +394,7 @@ fn install(
 
 /// What a signal's handler was before it became `new`, if that is any.
 fn replace(signal: c_int, new: *const libc::sigaction) -> usize {
-    // SAFETY: all zeros is a valid structure.
-    let mut old = unsafe { core::mem::MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    let mut old = default_action();
     let result = install(signal, new, &raw mut old, |signal, new, old| {
         // SAFETY: three valid arguments.
         unsafe { (real::sigaction.get())(signal, new, old) }
@@ -414,8 +408,7 @@ fn replace(signal: c_int, new: *const libc::sigaction) -> usize {
 
 /// `signal` and its relatives, in terms of `sigaction`.
 fn simple(signal: c_int, handler: usize, flags: c_int) -> usize {
-    // SAFETY: all zeros is a valid structure.
-    let mut new = unsafe { core::mem::MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    let mut new = default_action();
     new.sa_sigaction = handler;
     new.sa_flags = flags;
     replace(signal, &raw const new)
