@@ -14,6 +14,7 @@
 //!      depot                       where states outside are
 //!      alone, unchecked            whether there is another thread at all
 //!      plain_mask                  how many entries `plain` has
+//!      seen_parts                  where in `cache` footprints are
 //! ```
 //!
 //! The thread itself writes, in the runtime; its inlined checks read. Zero when the thread starts, which
@@ -23,6 +24,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsiz
 
 /// Pages in the cache.
 pub const CACHE: usize = 4096;
+/// Entries of the cache of which is known together whether there are footprints among them: those of a page of memory, for most threads use few.
+pub const PART: usize = 256;
 /// Bytes of a page, as a power of two.
 pub const PAGE_SHIFT: u32 = 12;
 /// Bytes in the block.
@@ -151,10 +154,13 @@ pub struct Block {
     pub alone: AtomicU32,
     /// `page & plain_mask` is the number of a page's entry in `plain`.
     pub plain_mask: AtomicU32,
+    /// A bit for each [`PART`] entries of `cache`: has any of them had a footprint?
+    pub seen_parts: AtomicU32,
 }
 
 const _: () = {
     assert!(size_of::<Block>() == BYTES);
+    assert!(CACHE / PART <= u32::BITS as usize);
     assert!(core::mem::offset_of!(Block, epoch) == 64);
     assert!(core::mem::offset_of!(Block, cache) == 128);
 };

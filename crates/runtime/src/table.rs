@@ -89,6 +89,9 @@ pub fn mix(a: u64, b: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
+/// How many places an index has at first. There are many of them, one a shard, and in a small program few have more than one entry.
+const SMALLEST: usize = 16;
+
 /// From 64-bit keys to numbers; keys are hashes. The caller says whether a number that it finds under
 /// its hash is the one it means.
 #[derive(Debug)]
@@ -132,7 +135,7 @@ impl Index {
     /// Puts `number` under `hash`.
     pub fn insert(&mut self, hash: u64, number: u32) {
         if self.used * 4 >= self.slots.len() * 3 {
-            let bigger = (self.slots.len() * 2).max(256);
+            let bigger = (self.slots.len() * 2).max(SMALLEST);
             let old = core::mem::replace(&mut self.slots, vec![(0, 0); bigger]);
             for (hash, number) in old {
                 if hash != 0 {

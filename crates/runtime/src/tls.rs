@@ -274,12 +274,15 @@ impl Block {
 
     /// The thread's state goes, and with it all that it has accessed: the stubs must not look there any more.
     fn forget_seen(&self) {
-        if self.renewed.load(Ordering::Relaxed).is_null() {
-            return;
-        }
-        for entry in &self.cache {
-            if entry.page.load(Ordering::Relaxed) & abi::hot::SEEN != 0 {
-                entry.page.store(usize::MAX, Ordering::Relaxed);
+        let parts = self.seen_parts.swap(0, Ordering::Relaxed);
+        for (part, entries) in self.cache.chunks(abi::hot::PART).enumerate() {
+            if parts >> part & 1 == 0 {
+                continue;
+            }
+            for entry in entries {
+                if entry.page.load(Ordering::Relaxed) & abi::hot::SEEN != 0 {
+                    entry.page.store(usize::MAX, Ordering::Relaxed);
+                }
             }
         }
     }
@@ -287,6 +290,9 @@ impl Block {
     /// Remembers what the thread has accessed of the page that `address` is in, for the stubs.
     #[inline]
     pub fn remember_seen(&self, address: usize, seen: &Seen) {
+        let part = (address >> abi::hot::PAGE_SHIFT) % abi::hot::CACHE / abi::hot::PART;
+        let parts = self.seen_parts.load(Ordering::Relaxed);
+        self.seen_parts.store(parts | 1 << part, Ordering::Relaxed);
         self.put(address, abi::hot::SEEN, &raw const *seen as usize);
     }
 

@@ -124,8 +124,12 @@ impl Settled {
     /// Forgets all.
     pub(super) fn flush(&self, depot: &Depot) {
         for entry in &*self.0 {
-            entry.access.store(0, Ordering::Relaxed);
             let state = Cell(entry.state.load(Ordering::Relaxed));
+            // Most threads are short, and have few: their other entries are in memory that nobody has touched.
+            if state == Cell::EMPTY {
+                continue;
+            }
+            entry.access.store(0, Ordering::Relaxed);
             entry.state.store(0, Ordering::Relaxed);
             let_go(depot, state);
         }
