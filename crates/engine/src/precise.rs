@@ -616,16 +616,16 @@ impl<R: Rule> Shadow<R> {
     ) {
         self.work(order, thread, kind, site)
             .numbered()
-            .elements(elements, races);
+            .elements(elements, false, races);
     }
 
-    /// As [`Shadow::range`], for an access that was made earlier in the thread's current epoch.
+    /// As [`Shadow::range`], for an access that was made earlier in the thread's current epoch. Is it `part` of a longer one, whose rest is elsewhere?
     pub(crate) fn late_range(
         &self,
         order: &HappensBefore,
         thread: &mut PreciseThread,
         kind: AccessKind,
-        elements: Elements,
+        (elements, part): (Elements, bool),
         site: Site,
         races: Sink<'_>,
     ) {
@@ -637,7 +637,7 @@ impl<R: Rule> Shadow<R> {
         {
             return work.word(location, Addr(first.0 & !7), mask, races);
         }
-        work.elements(elements, races);
+        work.elements(elements, part, races);
     }
 
     /// A plain access to `len` bytes.

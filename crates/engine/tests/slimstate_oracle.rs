@@ -181,6 +181,75 @@ fn all_small_traces() {
     assert!(count > 2_000, "{count} traces");
 }
 
+/// Columns of a matrix that is factorised: a pivot anywhere, then a row that is a word shorter each time. They are PREFIX, then FINE, and their pages keep runs meanwhile.
+#[test]
+fn columns_with_a_pivot_take_few_locations() {
+    const COLUMNS: u64 = 4;
+    const LEN: u64 = 400;
+    const STEPS: u64 = 24;
+    let (first, second) = (Tid(1), Tid(2));
+    let matrix = |races: bool| {
+        let mut events = Vec::new();
+        let mut say = |thread, op, site| {
+            let site = Site(site);
+            events.push(Event { thread, op, site });
+        };
+        let column = |number: u64| Addr((1 << 16) + number * LEN * 8);
+        let (elem, len) = (8, LEN);
+        for addr in (0..COLUMNS).map(column) {
+            say(first, Op::Alloc { addr, elem, len }, 1);
+        }
+        say(first, Op::Fork(second), 2);
+        for step in 0..STEPS {
+            for number in 0..COLUMNS {
+                let thread = if number % 2 == 0 { first } else { second };
+                let mut access = |kind, lo, hi, site| {
+                    let base = column(number);
+                    let (elem, stride) = (8, 1);
+                    let elements = Elements {
+                        base,
+                        elem,
+                        lo,
+                        hi,
+                        stride,
+                    };
+                    say(thread, Op::Range { kind, elements }, site);
+                };
+                let pivot = step + (step * 97 + number * 31) % (LEN - step);
+                for kind in [AccessKind::Read, AccessKind::Write] {
+                    access(kind, pivot, pivot + 1, 10);
+                    access(kind, step, step + 1, 11);
+                    access(kind, step + 1, LEN, 12);
+                }
+                if races && step % 5 == 4 {
+                    let addr = Addr(column((number + 1) % COLUMNS).0 + 8 * pivot);
+                    let (kind, size) = (AccessKind::Write, 2);
+                    say(thread, Op::Access { kind, addr, size }, 13);
+                }
+            }
+            for (from, to, object) in [(first, second, 7), (second, first, 8)] {
+                say(from, Op::VolatileWrite(SyncId(object)), 3);
+                say(to, Op::VolatileRead(SyncId(object)), 3);
+            }
+        }
+        events
+    };
+    let mut replay = Replay::new(Slim::<Strided, Mode>::default());
+    for event in &matrix(false) {
+        replay.step(event, &mut |race| panic!("{race:?}"));
+    }
+    let mut fine = 0;
+    replay
+        .detector()
+        .shadow(&mut |block| fine += u64::from(block.partition == "FINE"));
+    assert_eq!(fine, COLUMNS);
+    replay.detector().bytes(&mut |what, bytes| {
+        assert!(what != "locations by word" || bytes == 0, "{bytes} bytes");
+    });
+    check(&matrix(false));
+    check(&matrix(true));
+}
+
 /// A red-black grid, of which loops leave the borders out: its rows become FINE, but their pages keep runs, and what races is found, whatever it is that touches single elements.
 #[test]
 fn rows_without_their_borders_take_few_locations() {

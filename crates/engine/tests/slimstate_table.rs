@@ -25,7 +25,7 @@ impl Shadow for Copies {
     fn grow(&mut self, origin: u64) {
         self.table.push(self.table[origin as usize]);
     }
-    fn single(&mut self, elements: Strided, origin: u64) {
+    fn single(&mut self, elements: Strided, origin: u64, _: bool) {
         for i in elements.indices() {
             assert_eq!(self.singles[i as usize], None, "element made single twice");
             self.singles[i as usize] = Some(self.table[origin as usize]);

@@ -23,18 +23,20 @@ impl<'a, R: Rule> Work<'a, R> {
         for span in Span::cut(addr, len) {
             self.sweeps(
                 Addr(span.addr.0 & !(PAGE_BYTES - 1)),
-                &Sweeps::of(span).part_of_more(part || span.len < len),
+                &Sweeps::of(span)
+                    .part_of_more(part || span.len < len)
+                    .put_off(self.late),
                 races,
             );
         }
     }
 
-    /// An access to many elements.
-    pub(super) fn elements(&mut self, elements: Elements, races: Sink<'_>) {
+    /// An access to many elements. Is it `part` of a longer one?
+    pub(super) fn elements(&mut self, elements: Elements, part: bool, races: Sink<'_>) {
         let (memory, epoch) = (&self.shadow.memory, self.thread.clock.epoch());
         let reads = self.kind == AccessKind::Read;
         let Some(range) = reads.then(|| memory.range(elements)).flatten() else {
-            return self.each(elements, false, races);
+            return self.each(elements, part, races);
         };
         if memory.is_reread(&self.thread.repeats, range, epoch) {
             return self.thread.counts.add(RuleName::RangeSameEpoch);
@@ -48,7 +50,7 @@ impl<'a, R: Rule> Work<'a, R> {
                     self.each(part.elements(), true, races);
                 }
             }
-            None => self.each(elements, false, races),
+            None => self.each(elements, part, races),
         }
         let thread = &mut *self.thread;
         // A thread that went on in another slot has recorded some of it there.
@@ -72,7 +74,8 @@ impl<'a, R: Rule> Work<'a, R> {
             let all = comb.count;
             for (page, sweep) in comb {
                 let part = part || u64::from(sweep.count()) < all;
-                self.sweeps(page, &Sweeps::one(sweep).part_of_more(part), races);
+                let sweeps = Sweeps::one(sweep).part_of_more(part).put_off(self.late);
+                self.sweeps(page, &sweeps, races);
             }
             return;
         }

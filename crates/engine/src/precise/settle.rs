@@ -7,7 +7,7 @@ use event::{Addr, Elements};
 impl<R: Rule> Shadow<R> {
     /// The bytes of `elements`, fresh until now, have the history that `from` has. Whole pages of them stay whole, and what
     /// has no history stays untouched: an array that is about to be accessed in detail costs what is accessed of it.
-    pub(crate) fn settle(&self, elements: Elements, from: &Location) {
+    pub(crate) fn settle(&self, elements: Elements, goes_on: bool, from: &Location) {
         let history = from.history(self.depot());
         if history.is_empty() {
             return;
@@ -19,13 +19,13 @@ impl<R: Rule> Shadow<R> {
             let start = elements.addr(elements.lo);
             let len = elements.len() * u64::from(elements.elem);
             for span in Span::cut(start, len) {
-                let sweeps = Sweeps::of(span).part_of_more(span.len < len);
+                let sweeps = Sweeps::of(span).part_of_more(goes_on || span.len < len);
                 self.settle_on(Addr(span.addr.0 & !(PAGE_BYTES - 1)), &sweeps, &history);
             }
         } else if let Some(comb) = Comb::of(elements) {
             let all = comb.count;
             for (page, sweep) in comb {
-                let part = u64::from(sweep.count()) < all;
+                let part = goes_on || u64::from(sweep.count()) < all;
                 self.settle_on(page, &Sweeps::one(sweep).part_of_more(part), &history);
             }
         } else {

@@ -68,6 +68,8 @@ mod price {
     pub(super) const MAKE: i32 = 16;
     /// … one to any other word, where a test that is inlined might have answered …
     pub(super) const WORD: i32 = 256;
+    /// … unless it was put off, which the test never answers: then only the look at the page is dear …
+    pub(super) const LATE: i32 = 40;
     /// … and one that makes a run of its own. Both are given back but for the price of a run when the next access is near.
     pub(super) const ALONE: i32 = 512;
     /// One to parts of words costs this at least: there will be others to the rest of each, up to seven of them, and no table has those either.
@@ -106,6 +108,7 @@ fn saved(sweeps: &Sweeps, swept: Swept, near: bool) -> i32 {
         (true, _) => price::NEAR,
         // One word of it.
         (false, _) if sweeps.is_part() => 0,
+        (false, _) if sweeps.is_late() => price::LATE,
         (false, true) => price::ALONE,
         (false, false) => price::WORD,
     }
@@ -259,7 +262,14 @@ impl RunPages {
             grown: 1,
             changed: true,
         };
-        let most = self.credit + if touched { price::START } else { 0 };
+        let begins = if touched {
+            price::START
+        } else if sweeps.is_late() {
+            price::FRESH
+        } else {
+            0
+        };
+        let most = self.credit + begins;
         most + saved(sweeps, alone, false) >= 0
     }
 

@@ -140,6 +140,8 @@ pub struct Sweeps {
     len: usize,
     /// Does the access go on in other pages?
     part: bool,
+    /// Was it put off?
+    late: bool,
 }
 
 impl Sweeps {
@@ -159,6 +161,7 @@ impl Sweeps {
             all: [one(0, 0); 3],
             len: 0,
             part: false,
+            late: false,
         };
         if lo == hi {
             sweeps.push(one(lo, mask((first % 8) as u32, (last % 8) as u32)));
@@ -192,6 +195,7 @@ impl Sweeps {
             all: [sweep; 3],
             len: 1,
             part: false,
+            late: false,
         }
     }
 
@@ -203,6 +207,16 @@ impl Sweeps {
     /// Does the access go on in other pages?
     pub const fn is_part(&self) -> bool {
         self.part
+    }
+
+    /// The same, of an access that was put off, if it was.
+    pub const fn put_off(self, late: bool) -> Sweeps {
+        Sweeps { late, ..self }
+    }
+
+    /// Was the access put off until the thread synchronises?
+    pub const fn is_late(&self) -> bool {
+        self.late
     }
 
     fn push(&mut self, sweep: Sweep) {

@@ -56,7 +56,7 @@ impl ArrayId {
 
 /// Some of its memory belongs to another block by now.
 pub(super) const STALE: u32 = 1;
-/// Accesses to single elements, of which there are some, are checked at once: PREFIX, or FINE and not [in order](Array::leave_order).
+/// Accesses to single elements, of which there are some, are checked at once: PREFIX or FINE, and not [in order](Array::leave_order) any more.
 pub(super) const SINGLES: u32 = 2;
 /// It was accessed atomically: plain writes put an end to atomic objects.
 pub(super) const ATOMICS: u32 = 4;
@@ -230,7 +230,7 @@ impl Refined for Change<'_, '_> {
             .copy(self.ground.memory.depot());
         self.table.push(new);
     }
-    fn single(&mut self, elements: Strided, origin: u64) {
+    fn single(&mut self, elements: Strided, origin: u64, goes_on: bool) {
         if elements.is_empty() {
             return;
         }
@@ -243,7 +243,7 @@ impl Refined for Change<'_, '_> {
         };
         let location = self.table.get(origin as usize);
         let Some(own) = &mut self.own else {
-            return self.ground.memory.settle(elements, location);
+            return self.ground.memory.settle(elements, goes_on, location);
         };
         let depot = self.ground.memory.depot();
         let history = location.history(depot);
@@ -326,14 +326,14 @@ impl<P: Partition> Array<P> {
     }
 
     fn singles_changed(&self, body: &Body<P>, disturbances: &AtomicU32) {
-        if !body.is_fine() || self.flags() & SINGLES != 0 {
+        if self.flags() & SINGLES != 0 {
             self.check_at_once(body, disturbances);
         }
     }
 
-    /// An array that is FINE but was never PREFIX is *in order* at first: accesses are put off, and checked by ranges, as long as its pages remember few histories. Those are few
-    /// where loops leave some elements at an edge out, so that the parts of no partition are what they touch. Where a page has a location for each word
-    /// already, nothing is saved by that: from then on accesses are checked at once.
+    /// An array that becomes PREFIX or FINE is *in order* at first: accesses to its single elements are put off, too, and checked by ranges, as long as its pages remember few
+    /// histories. Those are few where loops leave some elements at an edge out, or begin an element later each time, so that the parts of no partition are what they touch. Where a
+    /// page has a location for each word already, nothing is saved by that: from then on accesses are checked at once.
     fn leave_order<F: Footprint>(
         &self,
         body: &Body<P>,
@@ -341,7 +341,7 @@ impl<P: Partition> Array<P> {
         shift: u8,
         ground: &Ground<'_>,
     ) {
-        if body.is_fine() && self.flags() & SINGLES == 0 {
+        if self.flags() & SINGLES == 0 && body.singles() > 0 {
             let first = body.bytes.start + (trail.hull().0 << shift);
             if ground.memory.split_location(Addr(first)).is_some() {
                 self.check_at_once(body, ground.disturbances);
@@ -465,7 +465,7 @@ impl<P: Partition> Array<P> {
             };
             let part = body.partition.part_of(i);
             let location = body.table.get((part - singles) as usize);
-            ground.memory.settle(byte, location);
+            ground.memory.settle(byte, false, location);
         }
     }
 }
@@ -568,9 +568,13 @@ impl<P: Partition> Body<P> {
             if piece.first() >= below {
                 return;
             }
+            let part = piece.last() >= below;
             let piece = Strided::new(piece.first(), piece.last().min(below - 1), piece.step());
+            let mut check = |part_of, site| {
+                self.check_elements((self.elements(part_of, shift), part), manner, site, ground)
+            };
             if segments.is_empty() {
-                return self.check_elements(self.elements(piece, shift), manner, site, ground);
+                return check(piece, site);
             }
             // As many elements as have one site.
             let mut from = piece.first();
@@ -583,7 +587,7 @@ impl<P: Partition> Body<P> {
                     "an element has a site that touched it"
                 );
                 let alike = Strided::new(from, to, piece.step());
-                self.check_elements(self.elements(alike, shift), manner, site, ground);
+                check(alike, site);
                 from = to + piece.step();
             }
         });
@@ -610,20 +614,20 @@ impl<P: Partition> Body<P> {
                     hi: 1,
                     stride: 1,
                 };
-                ground.touch_bytes(byte, manner, trail.site_of(i));
+                ground.touch_bytes((byte, false), manner, trail.site_of(i));
             }
         }
     }
 
     fn check_elements(
         &self,
-        elements: Elements,
+        (elements, part): (Elements, bool),
         manner: Manner,
         site: Site,
         ground: &mut Ground<'_>,
     ) {
         let Some(own) = self.own() else {
-            return ground.touch_bytes(elements, manner, site);
+            return ground.touch_bytes((elements, part), manner, site);
         };
         let first = self.bytes.start / 8;
         words(elements, |word, mask| {

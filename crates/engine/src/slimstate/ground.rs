@@ -133,8 +133,13 @@ impl Ground<'_> {
         !self.found.is_empty()
     }
 
-    /// The same for bytes that have their own shadow.
-    pub(super) fn touch_bytes(&mut self, elements: Elements, manner: Manner, site: Site) {
+    /// The same for bytes that have their own shadow. Are they `part` of an access that goes on in the array's locations?
+    pub(super) fn touch_bytes(
+        &mut self,
+        (elements, part): (Elements, bool),
+        manner: Manner,
+        site: Site,
+    ) {
         let (lists, races) = (self.lists, &mut *self.races);
         let mut found: Vec<Race> = Vec::new();
         let told: Sink<'_> = &mut |race: &Race| lists.report(race, &mut |race| found.push(*race));
@@ -150,8 +155,14 @@ impl Ground<'_> {
                 told,
             );
         } else {
-            self.memory
-                .late_range(self.order, self.thread, manner.kind, elements, site, told);
+            self.memory.late_range(
+                self.order,
+                self.thread,
+                manner.kind,
+                (elements, part),
+                site,
+                told,
+            );
         }
         if !found.is_empty() {
             tell(&found, races);

@@ -315,9 +315,9 @@ impl Partition for Labels {
         let all = Strided::run(0, n - 1);
         match core::mem::replace(self, Labels::Fine) {
             Labels::Fine => return,
-            Labels::Coarse => shadow.single(all, 0),
+            Labels::Coarse => shadow.single(all, 0, false),
             Labels::Parts(parts) => parts.labelled(&all, &mut |label, run| {
-                shadow.single(run, u64::from(label));
+                shadow.single(run, u64::from(label), false);
             }),
         }
         shadow.rebuild(0, &|x| x);

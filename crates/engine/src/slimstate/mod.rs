@@ -44,8 +44,9 @@
 //! * An array is an allocated block of bytes, seen as elements of the size its allocation named. An access that does not fit
 //!   (a smaller size, another alignment) makes the elements smaller: the same parts, in smaller units. Verdicts are exact to the byte.
 //! * Single elements (FINE, PREFIX) have their shadow by address, as all other memory: where loops go through them in order it has few histories, and one for many of them.
-//! * The paper checks accesses to single elements at once. We do, too, but for arrays that became FINE because loops leave some elements at an edge out: what is done to these is
-//!   put off as before, so that it is ranges by which the shadow is checked, until a page of theirs needs a location for each word.
+//! * The paper checks accesses to single elements at once. We do, too, once a page of the array needs a location for each word. Until then, what is done to these is
+//!   put off as before, so that it is ranges by which the shadow is checked: loops that leave some elements at an edge out, or begin an element later each time, make arrays PREFIX
+//!   and FINE whose elements have few histories.
 //! * A freed block is written as a whole, which one location can say: it becomes COARSE again, until its memory has another use.
 //! * Relaxed atomics change no clock: they commit nothing.
 //! * A read of what the thread wrote in the same region is no news: what races with it races with the write.

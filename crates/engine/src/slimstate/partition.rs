@@ -16,8 +16,8 @@ pub trait Shadow {
     fn rebuild(&mut self, locations: u64, origin: &dyn Fn(u64) -> u64);
     /// `T` gets one more location, a copy of the `origin`-th.
     fn grow(&mut self, origin: u64);
-    /// From now on `elements` have a location each, outside `T`: a copy of the `origin`-th.
-    fn single(&mut self, elements: Strided, origin: u64);
+    /// From now on `elements` have a location each, outside `T`: a copy of the `origin`-th. Does the array go on in `T`?
+    fn single(&mut self, elements: Strided, origin: u64, goes_on: bool);
     /// How many locations outside `T` all `n` elements would need: small ones share theirs with neighbours.
     fn singles(&self, n: u64) -> u64 {
         n
@@ -40,8 +40,7 @@ pub trait Partition: Clone + Send + Sync + core::fmt::Display {
     fn parts(&self, n: u64) -> u64;
     /// ϕ(P, i), the part that `i` belongs to.
     fn part_of(&self, i: u64) -> Part;
-    /// The first `i` elements have a part each (`PREFIX(i)`; `FINE` says `n`), and accesses to this array
-    /// are committed at once if there are any, as the paper does.
+    /// The first `i` elements have a part each (`PREFIX(i)`; `FINE` says `n`), with locations outside `T`.
     fn singles(&self, n: u64) -> u64;
     /// Is `f` a union of parts? Then `refine` would change nothing, by the rule returned.
     fn keeps<F: Footprint>(&self, f: &F, n: u64) -> Option<(Rule, Self::Met)>;
@@ -135,7 +134,7 @@ impl Mode {
             for p in had..old.parts(n) {
                 old.members(p, n, &mut |all| {
                     let now = Strided::new(all.first(), all.last().min(has - 1), all.step());
-                    shadow.single(now, p - had);
+                    shadow.single(now, p - had, has < n);
                 });
             }
         }
