@@ -89,6 +89,11 @@ impl Column {
         matches!(self, Column::Detector(_))
     }
 
+    /// One that moves and merges checks.
+    pub(crate) fn places_checks(&self) -> bool {
+        matches!(self.kind(), Kind::Checked(placement) if placement == "bigfoot")
+    }
+
     /// Those that sample miss races on purpose.
     pub(crate) fn samples(&self) -> bool {
         matches!(self, Column::Detector(name) if name.starts_with("pacer") || name.starts_with("literace"))

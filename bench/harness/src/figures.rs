@@ -16,6 +16,9 @@ use std::path::Path;
 const BEGIN: &str = "<!-- figures: written by `cargo xtask figures` -->";
 const END: &str = "<!-- end of figures -->";
 
+/// Whose check ratio is told where arrays are large: the default's, which has BigFoot's checks.
+const LARGE_RATIOS: &str = "bigfoot-layers";
+
 /// A cell without a value.
 const NONE: &str = "–";
 
@@ -145,7 +148,7 @@ pub(crate) fn native(table: &Table, large: &Option<Table>) -> String {
     if let Some(large) = large {
         large_arrays(&Results(large), &mut text);
     }
-    bigfoot(&results, &mut text);
+    bigfoot(&results, large.as_ref().map(Results), &mut text);
     others(&results, &mut text);
     text.push('\n');
     text
@@ -332,7 +335,21 @@ fn mean_cells(
         .collect()
 }
 
-fn bigfoot(results: &Results<'_>, text: &mut String) {
+/// What is left of the checks where loops are long.
+fn ratios_of_large_arrays(large: &Results<'_>, text: &mut String) {
+    text.push_str(
+        "\nA check that leaves its loop is one check, however long the loop is: ratios near 0 depend on the sizes. With arrays as in the table above, nearer to the paper's sizes:\n\n",
+    );
+    header(text, &["program", LARGE_RATIOS]);
+    for paper in &BIGFOOT {
+        let value = |name: &str| large.check_ratio(name, LARGE_RATIOS);
+        let known = Some(paper.check_ratio);
+        let cell = large.beside(paper.program, value, known, scientific);
+        line(text, &[paper.program.to_string(), cell]);
+    }
+}
+
+fn bigfoot(results: &Results<'_>, large: Option<Results<'_>>, text: &mut String) {
     let columns: Vec<&str> = std::iter::once("program")
         .chain(BIGFOOT_DETECTORS)
         .collect();
@@ -356,6 +373,9 @@ fn bigfoot(results: &Results<'_>, text: &mut String) {
     let mut cells = vec![mean_name.clone()];
     cells.extend(mean_cells(value, BIGFOOT_MEAN_RATIO, scientific));
     line(text, &cells);
+    if let Some(large) = large {
+        ratios_of_large_arrays(&large, text);
+    }
 
     text.push_str("\n## BigFoot, Table 1: time beyond the plain run, in plain runs\n\n");
     header(text, &columns);

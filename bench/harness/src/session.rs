@@ -35,9 +35,10 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What detectors count in: with large arrays it is about their shadow, which any build has.
-    fn counted(&self) -> Variant {
-        match self.large {
+    /// What detectors count in. With large arrays it is about their shadow, which any build has, and about what is left of BigFoot's checks: counters of all accesses would take too long
+    /// where each has its check.
+    fn counted(&self, column: &Column) -> Variant {
+        match self.large && !column.places_checks() {
             true => Variant::Clean,
             false => Variant::Counted,
         }
@@ -175,7 +176,7 @@ impl Session {
                 wanted.insert((p, column.kind(), Variant::Seeded));
             }
             if self.counts(&column) {
-                wanted.insert((p, column.kind(), self.settings.counted()));
+                wanted.insert((p, column.kind(), self.settings.counted(&column)));
             }
         }
         // Cargo would find the programs of the last run up to date, and a build would take no time.
@@ -220,7 +221,7 @@ impl Session {
         for (p, c, column) in self.cells() {
             for (look, variant) in [
                 (Look::Seeded, Variant::Seeded),
-                (Look::Facts, self.settings.counted()),
+                (Look::Facts, self.settings.counted(&column)),
             ] {
                 let wanted = match look {
                     Look::Seeded => true,
