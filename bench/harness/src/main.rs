@@ -46,7 +46,12 @@ const QUICK_DETECTORS: [&str; 3] = ["fasttrack", "slimstate", "bigfoot-layers"];
 
 /// Measure the benchmark programs.
 #[derive(Parser, Debug)]
-#[command(name = "bench", args_conflicts_with_subcommands = true)]
+#[command(
+    name = "bench",
+    args_conflicts_with_subcommands = true,
+    // `cargo xtask bench large --rounds 3`: the last word counts.
+    args_override_self = true
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Other>,
