@@ -154,7 +154,7 @@ struct Work<'a, R> {
     thread: &'a mut PreciseThread,
     kind: AccessKind,
     atomic: bool,
-    /// Made earlier than it is checked: atomic objects that it overwrote then are gone already.
+    /// Made earlier than it is checked: atomic objects that it overwrote then are gone already, and there may be new ones.
     late: bool,
     site: Site,
     /// The slot, and the site's number in it, once a word of the range needed them.
@@ -207,9 +207,21 @@ impl<'a, R: Rule> Work<'a, R> {
             let slot = thread.clock.numbering();
             self.number = slot.map(|slot| (slot, touch.cell.site()));
         }
-        let overwritten = self.shadow.touch(self.order, thread, location, touch);
-        if overwritten != 0 && !self.late {
-            self.order.overwrite(word, overwritten);
+        if self.late && touch.cell.is_write() && !touch.atomic {
+            let touched = location.touch_late::<R>(
+                self.shadow.depot(),
+                &mut thread.clock,
+                self.order.slots(),
+                &mut thread.memo,
+                touch,
+                &mut thread.found,
+            );
+            thread.counts.add(touched.rule);
+        } else {
+            let overwritten = self.shadow.touch(self.order, thread, location, touch);
+            if overwritten != 0 {
+                self.order.overwrite(word, overwritten);
+            }
         }
         if !self.thread.found.is_empty() {
             self.report(word, races);

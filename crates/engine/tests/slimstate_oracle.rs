@@ -181,6 +181,67 @@ fn all_small_traces() {
     assert!(count > 2_000, "{count} traces");
 }
 
+/// A block is given a part of another one's memory, with nothing freed: what is left of the old one is where it was, whoever accesses it and however.
+#[test]
+fn what_is_left_of_a_block_is_still_checked() {
+    let (first, second) = (Tid(1), Tid(2));
+    let base = Addr(1 << 16);
+    let write = |element: u64| {
+        let (kind, addr, size) = (AccessKind::Write, Addr(base.0 + 8 * element), 8);
+        Op::Access { kind, addr, size }
+    };
+    let range = |lo, hi| {
+        let (kind, elem, stride) = (AccessKind::Write, 8, 1);
+        let elements = Elements {
+            base,
+            elem,
+            lo,
+            hi,
+            stride,
+        };
+        Op::Range { kind, elements }
+    };
+    let alloc = |element: u64, len| {
+        let (addr, elem) = (Addr(base.0 + 8 * element), 8);
+        Op::Alloc { addr, elem, len }
+    };
+    // FINE, PREFIX, COARSE; the new block at the beginning, in the middle, at the end.
+    for whole in [(1, 99), (0, 10), (0, 100)] {
+        for new in [0, 48, 96] {
+            for element in [5, 20, 47, 52, 90] {
+                let ways = [
+                    [write(element), range(element, element + 1)],
+                    [range(1, 99), write(element)],
+                ];
+                for [one, other] in ways {
+                    let fork = (first, Op::Fork(second));
+                    let before = [
+                        (first, alloc(0, 100)),
+                        (first, range(whole.0, whole.1)),
+                        fork,
+                    ];
+                    let orders = [
+                        [(second, one), (first, alloc(new, 4)), (first, other)],
+                        [(first, alloc(new, 4)), (second, one), (first, other)],
+                        [(first, alloc(new, 4)), (first, one), (second, other)],
+                    ];
+                    for order in orders {
+                        let events: Vec<Event> = (1..)
+                            .zip(before.into_iter().chain(order))
+                            .map(|(site, (thread, op))| Event {
+                                thread,
+                                op,
+                                site: Site(site),
+                            })
+                            .collect();
+                        check(&events);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Columns of a matrix that is factorised: a pivot anywhere, then a row that is a word shorter each time. They are PREFIX, then FINE, and their pages keep runs meanwhile.
 #[test]
 fn columns_with_a_pivot_take_few_locations() {
@@ -398,4 +459,55 @@ fn nodes_that_begin_fine() {
     let ((all, before), (same, after)) = (arrays(Options::default()), arrays(thrifty));
     assert_eq!((all.blocks, all.elements), (same.blocks, same.elements));
     assert!(after < before / 2, "{after} commits of {before}");
+}
+
+/// A plain write that ends an atomic object, in an array of one element.
+#[test]
+fn a_plain_write_ends_an_atomic_object_of_a_single_element() {
+    let array = Addr(1 << 20);
+    let scalar = Addr(4112);
+    let write = |addr| {
+        let (kind, size) = (AccessKind::Write, 1);
+        Op::Access { kind, addr, size }
+    };
+    let events = [
+        (
+            0,
+            Op::Alloc {
+                addr: array,
+                elem: 8,
+                len: 1,
+            },
+        ),
+        (3, write(scalar)),
+        (0, write(array)),
+        (
+            3,
+            Op::Store {
+                addr: array,
+                size: 8,
+                order: event::StoreOrder::SeqCst,
+            },
+        ),
+        (0, Op::Acquire(SyncId(3))),
+        (0, write(array)),
+        (
+            0,
+            Op::Rmw {
+                addr: array,
+                size: 8,
+                order: event::RmwOrder::Acquire,
+            },
+        ),
+        (0, write(scalar)),
+    ];
+    let events: Vec<Event> = (1..)
+        .zip(events)
+        .map(|(site, (thread, op))| Event {
+            thread: Tid(thread),
+            op,
+            site: Site(site),
+        })
+        .collect();
+    check(&events);
 }

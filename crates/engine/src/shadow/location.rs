@@ -215,6 +215,36 @@ impl Location {
         self.touch_locked::<R>(first, depot, me, slots, memo, touch, out)
     }
 
+    /// The same for a plain write that is checked later than it was made: atomic accesses may be later still. They stay, and the location does not answer for the write: the thread's next one, which ends
+    /// the atomic object that they are to, must meet them.
+    pub fn touch_late<R: Rule>(
+        &self,
+        depot: &Depot,
+        me: &mut ThreadClock,
+        slots: &Slots,
+        memo: &mut Memo,
+        touch: Touch,
+        out: &mut Vec<Conflict>,
+    ) -> Touched {
+        let first = self.lock();
+        let old = [first, Cell(self.cells[1].load(Ordering::Relaxed))];
+        let mut atomics = SmallVec::<[(Cell, bool); 2]>::new();
+        if !first.is_inline() {
+            each_of(old, depot, |cell, atomic| {
+                if atomic && cell.mask() & touch.cell.mask() != 0 {
+                    atomics.push((cell, true));
+                }
+            });
+        }
+        let (mut new, touched) = touch_cells::<R>(old, depot, me, slots, memo, touch, out);
+        if touched.overwritten != 0 {
+            let [state, _] = absorb_cells(depot, new, &atomics, touch.cell.mask());
+            new = [state, Cell::EMPTY];
+        }
+        self.unlock(new);
+        touched
+    }
+
     /// Changes nothing, but is a write: where memory is given out when it is first touched, it is given out once, and not first to be
     /// read and then to be written.
     pub(crate) fn make_room(&self) {
@@ -469,26 +499,10 @@ impl Location {
     }
 
     /// Calls `f` with each access remembered, and whether it is atomic.
-    pub fn each(&self, depot: &Depot, mut f: impl FnMut(Cell, bool)) {
+    pub fn each(&self, depot: &Depot, f: impl FnMut(Cell, bool)) {
         let first = self.lock();
         let second = Cell(self.cells[1].load(Ordering::Relaxed));
-        if let Some(index) = first.as_owned() {
-            depot.with_owned(index, |extended| extended.each(f));
-        } else if let Some(block) = first.as_block() {
-            depot.blocks.get(block.index).each(|cell| f(cell, false));
-        } else if let Some(room) = first.as_fields() {
-            room.each(depot, |cell| f(cell, false));
-        } else if let Some(block) = first.as_mixed() {
-            let block = depot.blocks.get(block.index);
-            block.each(|cell| f(cell, false));
-            block.atomics().for_each(|cell| f(cell, true));
-        } else if let Some(index) = first.as_shared() {
-            depot.cells(index).iter().for_each(|&cell| f(cell, false));
-        } else {
-            for cell in [first, second].into_iter().filter(|c| !c.is_empty()) {
-                f(cell, false);
-            }
-        }
+        each_of([first, second], depot, f);
         self.unlock([first, second]);
     }
 
@@ -618,6 +632,27 @@ pub(crate) fn touch_cells<R: Rule>(
         overwritten: 0,
     };
     (cells, touched)
+}
+
+/// Calls `f` with each access that the cells of a location remember, and whether it is atomic. Who calls has it locked.
+fn each_of([first, second]: [Cell; 2], depot: &Depot, mut f: impl FnMut(Cell, bool)) {
+    if let Some(index) = first.as_owned() {
+        depot.with_owned(index, |extended| extended.each(f));
+    } else if let Some(block) = first.as_block() {
+        depot.blocks.get(block.index).each(|cell| f(cell, false));
+    } else if let Some(room) = first.as_fields() {
+        room.each(depot, |cell| f(cell, false));
+    } else if let Some(block) = first.as_mixed() {
+        let block = depot.blocks.get(block.index);
+        block.each(|cell| f(cell, false));
+        block.atomics().for_each(|cell| f(cell, true));
+    } else if let Some(index) = first.as_shared() {
+        depot.cells(index).iter().for_each(|&cell| f(cell, false));
+    } else {
+        for cell in [first, second].into_iter().filter(|c| !c.is_empty()) {
+            f(cell, false);
+        }
+    }
 }
 
 /// The cells of a location that remembers this history, too, for the bytes of `mask`.

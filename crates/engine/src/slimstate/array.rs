@@ -23,6 +23,7 @@
 
 use super::directory::granules_of;
 use super::footprint::Footprint;
+use super::given::{Given, Share, outside, share, single_bytes, without};
 use super::ground::{Ground, Manner};
 use super::partition::{Partition, Shadow as Refined};
 use super::pieces::Pieces;
@@ -30,7 +31,7 @@ use super::trail::Trail;
 use super::{Rule, Strided};
 use crate::lock::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use crate::lock::{AtomicU32, AtomicU64, RwLock, fence};
-use crate::shadow::{Depot, Location, words};
+use crate::shadow::{Depot, Location};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -92,9 +93,8 @@ pub(super) struct Body<P> {
 /// What an array has of which some memory was given to another block.
 #[derive(Default)]
 struct Rare {
-    /// The single elements' locations, by word, if some of the memory was given to another block while
-    /// this one may still be accessed or has footprints to be committed: the byte-exact shadow is the other block's then.
-    own: Option<Vec<Location>>,
+    /// What was given away while this block may still be accessed or has footprints to be committed: the byte-exact shadow is the other block's there.
+    given: Vec<Given>,
     /// Bytes whose granule belongs to another block by now: accesses to them go to the byte-exact shadow, and so must what is
     /// still to be committed.
     detached: Vec<Range<u64>>,
@@ -143,10 +143,10 @@ impl<P: Partition> Body<P> {
     }
     /// How many locations it has for itself because its memory is another block's.
     pub(super) fn own_locations(&self) -> u64 {
-        self.own().map_or(0, |own| own.capacity() as u64)
+        self.given().iter().map(Given::locations).sum()
     }
-    fn own(&self) -> Option<&Vec<Location>> {
-        self.rare.as_ref()?.own.as_ref()
+    fn given(&self) -> &[Given] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.given)
     }
     fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
@@ -159,8 +159,8 @@ impl<P: Partition> Body<P> {
         self.used = false;
         discard(&self.table, depot);
         self.table.clear();
-        if let Some(own) = self.rare.take().and_then(|rare| rare.own) {
-            discard(&own.into(), depot);
+        for part in self.rare.take().into_iter().flat_map(|rare| rare.given) {
+            discard(&part.into_words().into(), depot);
         }
         self.partition = P::coarse(1);
     }
@@ -191,7 +191,7 @@ impl<P: Partition> Body<P> {
 /// What changes when a partition is refined.
 struct Change<'a, 'g> {
     table: &'a mut Pieces<Location>,
-    own: Option<&'a mut Vec<Location>>,
+    given: &'a mut [Given],
     base: u64,
     shift: u8,
     ground: &'a Ground<'g>,
@@ -242,18 +242,22 @@ impl Refined for Change<'_, '_> {
             stride: elements.step(),
         };
         let location = self.table.get(origin as usize);
-        let Some(own) = &mut self.own else {
-            return self.ground.memory.settle(elements, goes_on, location);
-        };
-        let depot = self.ground.memory.depot();
-        let history = location.history(depot);
-        words(elements, |word, mask| {
-            let at = (word.0 / 8 - self.base / 8) as usize;
-            if own.len() <= at {
-                own.resize_with(at + 1, Location::new);
+        let memory = self.ground.memory;
+        if self.given.is_empty() {
+            return memory.settle(elements, goes_on, location);
+        }
+        let history = location.history(memory.depot());
+        let mut all = Vec::new();
+        share(elements, self.given, |share| all.push(share));
+        for share in all {
+            match share {
+                Share::Given(part, word, mask) => {
+                    let own = self.given[part].make(word);
+                    own.absorb(memory.depot(), &history, mask);
+                }
+                Share::Here(bytes) => memory.settle(bytes, goes_on, location),
             }
-            own[at].absorb(depot, &history, mask);
-        });
+        }
     }
     fn singles(&self, n: u64) -> u64 {
         locations_of_singles(n, self.shift)
@@ -353,7 +357,7 @@ impl<P: Partition> Array<P> {
     fn check_at_once(&self, body: &Body<P>, disturbances: &AtomicU32) {
         let singles = body.singles();
         if singles > 0 {
-            if body.own().is_none() {
+            if body.given().is_empty() {
                 let bytes = u32::try_from(singles << body.shift);
                 self.singles.store(bytes.unwrap_or(u32::MAX), Release);
             }
@@ -409,37 +413,40 @@ impl<P: Partition> Array<P> {
         self.add_flag(STALE, ground.disturbances);
         fence(SeqCst);
         let all = bytes.start <= body.bytes.start && body.bytes.end <= bytes.end;
-        if body.own().is_some() || (all && self.pending.load(Relaxed) == 0) {
+        if all && self.pending.load(Relaxed) == 0 {
             return;
         }
         let end = body.bytes.start + (body.singles() << body.shift);
-        let depot = ground.memory.depot();
-        let words = body.bytes.start / 8..end.div_ceil(8);
-        let own = words.map(|word| {
-            let own = Location::new();
-            if let Some(location) = ground.memory.location(Addr(word * 8)) {
-                own.absorb(depot, &location.history(depot), 0xFF);
-            }
-            own
-        });
-        body.rare().own = Some(own.collect());
+        let both = bytes.start.max(body.bytes.start)..bytes.end.min(body.bytes.end);
+        if both.is_empty() {
+            return;
+        }
+        for bytes in without(both, body.given()) {
+            let part = Given::of(bytes, end, ground);
+            body.rare().given.push(part);
+        }
         // From now on, all accesses come by here.
         self.singles.store(0, Release);
     }
 
-    /// `bytes` are fresh: what is still to be committed here must not reach them.
-    pub(super) fn renewed(&self, bytes: &Range<u64>) {
+    /// `bytes` are about to be fresh: what is still to be committed here is checked against what they remember now, and must not reach them.
+    pub(super) fn renewed(&self, bytes: &Range<u64>, ground: &Ground<'_>) {
         let mut body = self.body.write();
         let Some(rare) = &mut body.rare else {
             return;
         };
-        let parts = rare.detached.iter().flat_map(|part| {
-            [
-                part.start..part.end.min(bytes.start),
-                part.start.max(bytes.end)..part.end,
-            ]
-        });
-        rare.detached = parts.filter(|part| !part.is_empty()).collect();
+        if self.pending.load(Relaxed) == 0 {
+            let parts = rare.detached.iter().flat_map(|part| outside(part, bytes));
+            rare.detached = parts.filter(|part| !part.is_empty()).collect();
+            return;
+        }
+        for part in &rare.detached {
+            let both = part.start.max(bytes.start)..part.end.min(bytes.end);
+            for bytes in without(both, &rare.given) {
+                let end = bytes.end;
+                rare.given.push(Given::of(bytes, end, ground));
+            }
+        }
     }
 
     /// Copies the history of `bytes`, which stay with this block's memory while the rest of their granule goes to
@@ -456,13 +463,7 @@ impl<P: Partition> Array<P> {
             if i < singles {
                 continue;
             }
-            let byte = Elements {
-                base: Addr(addr),
-                elem: 1,
-                lo: 0,
-                hi: 1,
-                stride: 1,
-            };
+            let byte = single_bytes(addr..addr + 1);
             let part = body.partition.part_of(i);
             let location = body.table.get((part - singles) as usize);
             ground.memory.settle(byte, false, location);
@@ -479,7 +480,7 @@ impl<P: Partition> Body<P> {
         let n = self.n();
         let mut change = Change {
             table: &mut self.table,
-            own: self.rare.as_mut().and_then(|rare| rare.own.as_mut()),
+            given: self.rare.as_mut().map_or(&mut [], |rare| &mut rare.given),
             base: self.bytes.start,
             shift: self.shift,
             ground,
@@ -607,14 +608,8 @@ impl<P: Partition> Body<P> {
         for addr in rare.detached.iter().cloned().flatten() {
             let i = (addr - self.bytes.start) >> shift;
             if trail.footprint.contains(i) {
-                let byte = Elements {
-                    base: Addr(addr),
-                    elem: 1,
-                    lo: 0,
-                    hi: 1,
-                    stride: 1,
-                };
-                ground.touch_bytes((byte, false), manner, trail.site_of(i));
+                let byte = single_bytes(addr..addr + 1);
+                self.check_elements((byte, false), manner, trail.site_of(i), ground);
             }
         }
     }
@@ -626,13 +621,17 @@ impl<P: Partition> Body<P> {
         site: Site,
         ground: &mut Ground<'_>,
     ) {
-        let Some(own) = self.own() else {
+        let given = self.given();
+        if given.is_empty() {
             return ground.touch_bytes((elements, part), manner, site);
-        };
-        let first = self.bytes.start / 8;
-        words(elements, |word, mask| {
-            let location = &own[(word.0 / 8 - first) as usize];
-            ground.touch_word(location, word, mask, manner, site);
+        }
+        share(elements, given, |share| match share {
+            Share::Given(i, word, mask) => {
+                if let Some(location) = given[i].location(word) {
+                    ground.touch_word(location, word, mask, manner, site);
+                }
+            }
+            Share::Here(bytes) => ground.touch_bytes((bytes, part), manner, site),
         });
     }
 

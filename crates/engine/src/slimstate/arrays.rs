@@ -316,7 +316,8 @@ impl<P: Partition> Arrays<P> {
                 .unwrap_or(u64::MAX);
         if self.detached.0.load(Acquire) != 0 {
             let all = self.detached.1.lock().clone();
-            all.iter().for_each(|&id| self.get(id).renewed(&bytes));
+            all.iter()
+                .for_each(|&id| self.get(id).renewed(&bytes, ground));
         }
         for &id in old {
             let array = self.get(id);

@@ -63,6 +63,7 @@ mod detector;
 mod directory;
 mod fates;
 mod footprint;
+mod given;
 mod ground;
 mod labels;
 mod loops;

@@ -601,7 +601,16 @@ impl<'a> World<'a> {
         if lock.is_some_and(|lock| !self.emit(me, Op::Acquire(lock))) {
             return;
         }
-        if array.alive && self.rng.one_in(4) {
+        if array.alive && self.rng.one_in(5) {
+            // Over a part of it, as a mapping is laid over another: the rest is accessed as before, and so is the new block.
+            let from = self.rng.below(array.len);
+            let op = Op::Alloc {
+                addr: Addr(array.base.0 + from * u64::from(array.elem)),
+                elem: array.elem,
+                len: 1 + self.rng.below(array.len - from),
+            };
+            self.emit(me, op);
+        } else if array.alive && self.rng.one_in(4) {
             // Over the old one, as a stack is laid over another.
             self.arrays[index] = self.new_array(index as u64);
             self.alloc(me, index);
