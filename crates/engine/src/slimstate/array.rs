@@ -4,7 +4,7 @@
 //!
 //! `T` holds a [`Location`] for each part of several elements. Elements with a location of their own (`FINE`, the first
 //! `i` of `PREFIX(i)`) have it where memory outside of arrays has it, in the byte-exact [`Shadow`] by address: a fine array costs what
-//! FastTrack's costs, accesses to it need no lock, and several small elements share an 8-byte location.
+//! FastTrack's costs, accesses to it need no lock once it is not [in order](Array::leave_order) any more, and several small elements share an 8-byte location.
 //! An access that fits no element size is no problem there either.
 //!
 //! # Who may touch what
@@ -12,7 +12,7 @@
 //! | field | by whom |
 //! |---|---|
 //! | `start`, `end` | set before the directory names the entry, then fixed |
-//! | `flags`, `singles` | read by all without a lock; changed under the write lock. They only ever gain: an access that sees an old value takes the longer way |
+//! | `flags`, `singles` | read by all without a lock; flags are set under a lock, be it shared, and never taken away while the block lives: an access that sees an old value takes the longer way. `singles` is set under a lock, too, before the flag; once a part of the memory is given away it is 0, and all take the longer way |
 //! | `body` | commits hold it shared: locations lock themselves, so commits of disjoint or equal parts run side by side; a refinement, which most arrays see a few times in their life, holds it alone |
 //! | `granules`, `pending` | counts of the directory's granules and of the threads' footprints that name this array; at zero the entry is used again |
 //!
@@ -303,7 +303,7 @@ impl<P: Partition> Array<P> {
     }
 
     /// A block takes the entry. Nobody else knows it yet.
-    pub(super) fn begin(&self, bytes: Range<u64>, shift: u8, site: Site, disturbances: &AtomicU32) {
+    pub(super) fn begin(&self, bytes: Range<u64>, shift: u8, site: Site) {
         let mut body = self.body.write();
         let granules = granules_of(&bytes);
         self.start.store(bytes.start, Relaxed);
@@ -326,7 +326,6 @@ impl<P: Partition> Array<P> {
         body.site = site;
         body.freed = false;
         body.used = true;
-        self.singles_changed(&body, disturbances);
     }
 
     fn singles_changed(&self, body: &Body<P>, disturbances: &AtomicU32) {
@@ -337,7 +336,7 @@ impl<P: Partition> Array<P> {
 
     /// An array that becomes PREFIX or FINE is *in order* at first: accesses to its single elements are put off, too, and checked by ranges, as long as its pages remember few
     /// histories. Those are few where loops leave some elements at an edge out, or begin an element later each time, so that the parts of no partition are what they touch. Where a
-    /// page has a location for each word already, nothing is saved by that: from then on accesses are checked at once.
+    /// page has a location for each word already, nothing is saved by that: from then on accesses are checked at once. So they are if they come from more places than a trail tells apart.
     fn leave_order<F: Footprint>(
         &self,
         body: &Body<P>,
@@ -346,8 +345,12 @@ impl<P: Partition> Array<P> {
         ground: &Ground<'_>,
     ) {
         if self.flags() & SINGLES == 0 && body.singles() > 0 {
-            let first = body.bytes.start + (trail.hull().0 << shift);
-            if ground.memory.split_location(Addr(first)).is_some() {
+            let (first, last) = trail.hull();
+            let is_split = |i: u64| {
+                let addr = Addr(body.bytes.start + (i << shift));
+                ground.memory.split_location(addr).is_some()
+            };
+            if trail.is_blurred() || is_split(first) || is_split(last) {
                 self.check_at_once(body, ground.disturbances);
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A block becomes an array when it is allocated, unless it is small. It stays one when it is freed (the write that
 //! freeing is must be remembered, and one location remembers it for the whole block) until its
-//! memory is given to other blocks. An array that has become FINE leaves the directory as soon as
+//! memory is given to other blocks. An array that has become FINE, and whose accesses are checked at once, leaves the directory as soon as
 //! no thread has a footprint of it: from then on it is plain memory.
 
 use super::array::{ATOMICS, Array, ArrayId, Body, SINGLES, STALE, locations_of_singles};
@@ -352,8 +352,7 @@ impl<P: Partition> Arrays<P> {
         match shift {
             Some(shift) if !neighbour => {
                 let id = self.take(bytes.start);
-                self.get(id)
-                    .begin(bytes.clone(), shift, site, self.versions.disturbances());
+                self.get(id).begin(bytes.clone(), shift, site);
                 let mut lost: SmallVec<[(ArrayId, u64); 4]> = SmallVec::new();
                 self.directory
                     .set(&bytes, id, &mut |id, granules| match lost.last_mut() {

@@ -67,7 +67,7 @@ impl Fates {
         self.set(site, fate);
     }
 
-    /// An array of `site` is no more, and never was FINE.
+    /// An array of `site` is no more, and never was FINE, or its elements were checked by ranges to the end.
     pub(super) fn stayed(&self, site: Site) {
         let mut fate = self.get(site);
         fate.other += 1;

@@ -11,7 +11,7 @@
 //!   │ no
 //!   └───── buffer: which array? ─┬─ none ─────────────► Shadow, by address: checked at once, as FastTrack
 //!          (directory if unknown) │                        ▲
-//!                                 ├─ FINE, in the prefix ──┘
+//!                                 ├─ FINE, in the prefix ──┘ (once these are not in order)
 //!                                 └─ else [SS ACCESS]: extends the thread's read or write footprint of the array
 //!                                      │ no representation for the union: commit, begin anew
 //! synchronisation, end, full buffer ──►▼

@@ -21,7 +21,7 @@
 //! (`tests/slimstate_table.rs`) holds the repaired table to all three promises, and checks that this row is the only difference.
 //!
 //! `STRIDE(n)` and `BLOCK(1)` are `FINE` (the paper's own identities); we only ever say `FINE`, so that the
-//! elements are committed at once however the partition was reached.
+//! elements are single however the partition was reached.
 //!
 //! `n/4` is the rational number, not the rounded one: `e < n/4` is `4e < n`.
 
