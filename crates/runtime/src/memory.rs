@@ -3,15 +3,12 @@
 //! Small blocks come from size classes, four to each power of two, cut from runs that get longer, and then from chunks; each class has a
 //! few shards so that threads seldom meet. A block is freed to the shard of who frees it, so a shard that has run out takes
 //! what has gathered in the others before it maps more: where one thread allocates and another frees, memory stays as
-//! it is. Pages of the shadow are looked at before they are changed: the kernel would give them memory twice, the first time a page of zeroes that all share, and would interrupt
-//! the other processors to take that back. So it is asked for them beforehand, some at a time. Blocks beyond [`LARGEST_CLASS`] are mappings of their own: zeroed
+//! it is. Blocks beyond [`LARGEST_CLASS`] are mappings of their own: zeroed
 //! by the kernel, given back at once.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::{mem, ptr};
-
-use engine::shadow::{Location, PAGE_WORDS};
 
 use crate::lock::Spin;
 use crate::{sys, tls};
@@ -24,10 +21,6 @@ const RUN: usize = 512;
 const CHUNK: usize = 64 * 1024;
 const LARGEST_CHUNK: usize = 1024 * 1024;
 const LARGEST_CLASS: usize = 32 * 1024;
-/// A page of the shadow.
-const SHADOW_PAGE: usize = PAGE_WORDS * size_of::<Location>();
-/// So much is asked for beforehand for these, at most.
-const AHEAD: usize = 64 * 1024;
 const SMALLEST: usize = 16;
 /// 16 32 48 64 | 80 96 112 128 | 160 … | … 32768
 const CLASSES: usize = 40;
@@ -73,9 +66,6 @@ struct Class {
     fresh_left: usize,
     /// Bytes of the next run or chunk.
     chunk: usize,
-    /// Bytes of the fresh ones that the kernel was asked for beforehand, and those that it will be asked for next.
-    ready: usize,
-    ahead: usize,
 }
 
 /// What the runs of a shard's classes are cut from.
@@ -139,8 +129,6 @@ impl Class {
             fresh: ptr::null_mut(),
             fresh_left: 0,
             chunk: RUN,
-            ready: 0,
-            ahead: 0,
         }
     }
 
@@ -160,25 +148,11 @@ impl Class {
         if self.fresh_left < size {
             return None;
         }
-        if size == SHADOW_PAGE {
-            self.make_ready(size);
-        }
         let block = self.fresh;
         // SAFETY: `size` bytes are left in the chunk.
         self.fresh = unsafe { block.add(size) };
         self.fresh_left -= size;
         Some(block)
-    }
-
-    /// The next block, a page of the shadow, has memory that can be written at once.
-    fn make_ready(&mut self, size: usize) {
-        if self.ready < size {
-            self.ahead = (2 * self.ahead).clamp(size, AHEAD);
-            self.ready = self.ahead.min(self.fresh_left);
-            // SAFETY: the bytes are ours, and fresh.
-            unsafe { sys::populate(self.fresh, self.ready) };
-        }
-        self.ready -= size;
     }
 
     /// The same from a new run of what is common to all classes, or from a new chunk.
@@ -200,7 +174,6 @@ impl Class {
             return (ptr::null_mut(), false);
         };
         self.fresh = more;
-        self.ready = 0;
         self.fresh_left = bytes;
         self.chunk = (2 * bytes).min(LARGEST_CHUNK);
         (self.cut(size).unwrap_or(ptr::null_mut()), false)

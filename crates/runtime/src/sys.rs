@@ -57,23 +57,6 @@ pub unsafe fn unmap(start: *mut u8, bytes: usize) {
     let _ = unsafe { syscall(libc::SYS_munmap, [start as usize, bytes, 0, 0, 0, 0]) };
 }
 
-/// Asks for memory for whole pages at once, as if each were written. A kernel that does not know how (before 5.14) gives it page by page, as they are.
-///
-/// # Safety
-/// The pages came from [`map`], and nobody else has them.
-pub unsafe fn populate(start: *mut u8, bytes: usize) {
-    let args = [
-        start as usize,
-        bytes,
-        libc::MADV_POPULATE_WRITE as usize,
-        0,
-        0,
-        0,
-    ];
-    // SAFETY: changes no byte.
-    let _ = unsafe { syscall(libc::SYS_madvise, args) };
-}
-
 /// Gives the memory of whole pages back to the kernel, if it is nobody else's and no file's: what is read there next is zeroes. Else it stays as it is.
 ///
 /// # Safety
