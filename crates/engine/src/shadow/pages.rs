@@ -37,8 +37,8 @@ pub const ADDRESSES: u64 = 1 << (ROOT_BITS + 2 * FAN_SHIFT + 12);
 
 /// What shadows are made of.
 pub trait Blank: Default {
-    /// A page of defaults. If these are zeroes, the allocator may have them already: then
-    /// nothing is written.
+    /// A page of defaults. If these are zeroes, the allocator may have them already: then a page of which little is touched
+    /// takes little memory.
     fn blank_page() -> Box<Page<Self>> {
         boxed()
     }
