@@ -23,7 +23,7 @@
 
 use super::directory::granules_of;
 use super::footprint::Footprint;
-use super::given::{Given, Share, outside, share, single_bytes, without};
+use super::given::{Given, Parts, Share, add, outside, share, single_bytes, without};
 use super::ground::{Ground, Manner};
 use super::partition::{Partition, Shadow as Refined};
 use super::pieces::Pieces;
@@ -94,7 +94,7 @@ pub(super) struct Body<P> {
 #[derive(Default)]
 struct Rare {
     /// What was given away while this block may still be accessed or has footprints to be committed: the byte-exact shadow is the other block's there.
-    given: Vec<Given>,
+    given: Parts,
     /// Bytes whose granule belongs to another block by now: accesses to them go to the byte-exact shadow, and so must what is
     /// still to be committed.
     detached: Vec<Range<u64>>,
@@ -143,10 +143,13 @@ impl<P: Partition> Body<P> {
     }
     /// How many locations it has for itself because its memory is another block's.
     pub(super) fn own_locations(&self) -> u64 {
-        self.given().iter().map(Given::locations).sum()
+        self.given()
+            .map_or(0, |given| given.values().map(Given::locations).sum())
     }
-    fn given(&self) -> &[Given] {
-        self.rare.as_ref().map_or(&[], |rare| &rare.given)
+    /// What was given away, if anything was.
+    fn given(&self) -> Option<&Parts> {
+        let given = &self.rare.as_ref()?.given;
+        (!given.is_empty()).then_some(given)
     }
     fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
@@ -159,7 +162,8 @@ impl<P: Partition> Body<P> {
         self.used = false;
         discard(&self.table, depot);
         self.table.clear();
-        for part in self.rare.take().into_iter().flat_map(|rare| rare.given) {
+        let given = self.rare.take().map(|rare| rare.given);
+        for part in given.into_iter().flat_map(Parts::into_values) {
             discard(&part.into_words().into(), depot);
         }
         self.partition = P::coarse(1);
@@ -191,7 +195,7 @@ impl<P: Partition> Body<P> {
 /// What changes when a partition is refined.
 struct Change<'a, 'g> {
     table: &'a mut Pieces<Location>,
-    given: &'a mut [Given],
+    given: Option<&'a mut Parts>,
     base: u64,
     shift: u8,
     ground: &'a Ground<'g>,
@@ -243,17 +247,18 @@ impl Refined for Change<'_, '_> {
         };
         let location = self.table.get(origin as usize);
         let memory = self.ground.memory;
-        if self.given.is_empty() {
+        let Some(given) = &mut self.given else {
             return memory.settle(elements, goes_on, location);
-        }
+        };
         let history = location.history(memory.depot());
         let mut all = Vec::new();
-        share(elements, self.given, |share| all.push(share));
+        share(elements, given, |share| all.push(share));
         for share in all {
             match share {
                 Share::Given(part, word, mask) => {
-                    let own = self.given[part].make(word);
-                    own.absorb(memory.depot(), &history, mask);
+                    if let Some(part) = given.get_mut(&part) {
+                        part.make(word).absorb(memory.depot(), &history, mask);
+                    }
                 }
                 Share::Here(bytes) => memory.settle(bytes, goes_on, location),
             }
@@ -360,7 +365,7 @@ impl<P: Partition> Array<P> {
     fn check_at_once(&self, body: &Body<P>, disturbances: &AtomicU32) {
         let singles = body.singles();
         if singles > 0 {
-            if body.given().is_empty() {
+            if body.given().is_none() {
                 let bytes = u32::try_from(singles << body.shift);
                 self.singles.store(bytes.unwrap_or(u32::MAX), Release);
             }
@@ -424,9 +429,9 @@ impl<P: Partition> Array<P> {
         if both.is_empty() {
             return;
         }
-        for bytes in without(both, body.given()) {
-            let part = Given::of(bytes, end, ground);
-            body.rare().given.push(part);
+        let given = &mut body.rare().given;
+        for bytes in without(both, given) {
+            add(given, Given::of(bytes, end, false, ground));
         }
         // From now on, all accesses come by here.
         self.singles.store(0, Release);
@@ -438,18 +443,17 @@ impl<P: Partition> Array<P> {
         let Some(rare) = &mut body.rare else {
             return;
         };
-        if self.pending.load(Relaxed) == 0 {
-            let parts = rare.detached.iter().flat_map(|part| outside(part, bytes));
-            rare.detached = parts.filter(|part| !part.is_empty()).collect();
-            return;
-        }
-        for part in &rare.detached {
-            let both = part.start.max(bytes.start)..part.end.min(bytes.end);
-            for bytes in without(both, &rare.given) {
-                let end = bytes.end;
-                rare.given.push(Given::of(bytes, end, ground));
+        if self.pending.load(Relaxed) != 0 {
+            for part in &rare.detached {
+                let both = part.start.max(bytes.start)..part.end.min(bytes.end);
+                for bytes in without(both, &rare.given) {
+                    let end = bytes.end;
+                    add(&mut rare.given, Given::of(bytes, end, true, ground));
+                }
             }
         }
+        let parts = rare.detached.iter().flat_map(|part| outside(part, bytes));
+        rare.detached = parts.filter(|part| !part.is_empty()).collect();
     }
 
     /// Copies the history of `bytes`, which stay with this block's memory while the rest of their granule goes to
@@ -483,7 +487,8 @@ impl<P: Partition> Body<P> {
         let n = self.n();
         let mut change = Change {
             table: &mut self.table,
-            given: self.rare.as_mut().map_or(&mut [], |rare| &mut rare.given),
+            given: (self.rare.as_mut().map(|rare| &mut rare.given))
+                .filter(|given| !given.is_empty()),
             base: self.bytes.start,
             shift: self.shift,
             ground,
@@ -608,7 +613,8 @@ impl<P: Partition> Body<P> {
         let Some(rare) = &self.rare else {
             return;
         };
-        for addr in rare.detached.iter().cloned().flatten() {
+        let given = rare.given.values().filter_map(Given::detached);
+        for addr in rare.detached.iter().cloned().chain(given).flatten() {
             let i = (addr - self.bytes.start) >> shift;
             if trail.footprint.contains(i) {
                 let byte = single_bytes(addr..addr + 1);
@@ -624,13 +630,13 @@ impl<P: Partition> Body<P> {
         site: Site,
         ground: &mut Ground<'_>,
     ) {
-        let given = self.given();
-        if given.is_empty() {
+        let Some(given) = self.given() else {
             return ground.touch_bytes((elements, part), manner, site);
-        }
+        };
         share(elements, given, |share| match share {
-            Share::Given(i, word, mask) => {
-                if let Some(location) = given[i].location(word) {
+            Share::Given(part, word, mask) => {
+                let location = given.get(&part).and_then(|part| part.location(word));
+                if let Some(location) = location {
                     ground.touch_word(location, word, mask, manner, site);
                 }
             }

@@ -5,7 +5,7 @@
 
 use super::ground::Ground;
 use crate::shadow::{Location, words};
-use alloc::vec;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 use event::{Addr, Elements};
@@ -13,17 +13,20 @@ use event::{Addr, Elements};
 /// A part of an array's memory that is another block's by now.
 pub(super) struct Given {
     bytes: Range<u64>,
+    /// Were they [detached](super::array) before, single or not?
+    detached: bool,
     /// What its single elements remember, by word.
     words: Vec<Location>,
 }
 
 impl Given {
     /// `bytes`, which are about to be another block's, with what the byte-exact shadow remembers of them as far as `end`.
-    pub(super) fn of(bytes: Range<u64>, end: u64, ground: &Ground<'_>) -> Given {
+    pub(super) fn of(bytes: Range<u64>, end: u64, detached: bool, ground: &Ground<'_>) -> Given {
         let words = bytes.start / 8..bytes.end.min(end).div_ceil(8);
         let depot = ground.memory.depot();
         let mut given = Given {
             bytes,
+            detached,
             words: Vec::new(),
         };
         for word in words.map(|word| Addr(word * 8)) {
@@ -34,6 +37,11 @@ impl Given {
             }
         }
         given
+    }
+
+    /// Its bytes, if they were detached before.
+    pub(super) fn detached(&self) -> Option<Range<u64>> {
+        self.detached.then(|| self.bytes.clone())
     }
 
     /// Which bytes of a word are in it?
@@ -74,17 +82,40 @@ impl Given {
     }
 }
 
-/// The parts of `all` that are in none of `given`, which are apart from each other.
-pub(super) fn without(all: Range<u64>, given: &[Given]) -> Vec<Range<u64>> {
-    let mut rest = vec![all];
-    for part in given {
-        rest = rest
-            .iter()
-            .flat_map(|piece| outside(piece, &part.bytes))
-            .collect();
+/// Such parts, which are apart from each other, by where they begin: there are many where a large block is given away in small ones.
+pub(super) type Parts = BTreeMap<u64, Given>;
+
+/// Remembers one more part.
+pub(super) fn add(parts: &mut Parts, part: Given) {
+    parts.insert(part.bytes.start, part);
+}
+
+/// Those that have some of `bytes`, of which there are some.
+fn overlapping(parts: &Parts, bytes: Range<u64>) -> impl Iterator<Item = (u64, &Given)> {
+    let before = parts.range(..=bytes.start).next_back();
+    let from = before.map_or(bytes.start, |(&start, _)| start);
+    let all = parts.range(from..bytes.end);
+    all.map(|(&start, part)| (start, part))
+        .filter(move |(_, part)| part.bytes.end > bytes.start)
+}
+
+/// The pieces of `all` that are in none of these parts.
+pub(super) fn without(all: Range<u64>, parts: &Parts) -> Vec<Range<u64>> {
+    let mut pieces = Vec::new();
+    if all.is_empty() {
+        return pieces;
     }
-    rest.retain(|piece| !piece.is_empty());
-    rest
+    let mut at = all.start;
+    for (start, part) in overlapping(parts, all.clone()) {
+        if at < start {
+            pieces.push(at..start);
+        }
+        at = at.max(part.bytes.end);
+    }
+    if at < all.end {
+        pieces.push(at..all.end);
+    }
+    pieces
 }
 
 /// What is before `bytes` in `piece`, and behind them; either may be empty.
@@ -108,25 +139,25 @@ pub(super) fn single_bytes(bytes: Range<u64>) -> Elements {
 
 /// Some bytes of an access.
 pub(super) enum Share {
-    /// Of a word that is in that part of what was given away.
-    Given(usize, Addr, u8),
+    /// Of a word that is in the part of what was given away that begins there.
+    Given(u64, Addr, u8),
     /// Where they have always been.
     Here(Elements),
 }
 
 /// Calls `f` with all bytes of `elements`.
-pub(super) fn share(elements: Elements, given: &[Given], mut f: impl FnMut(Share)) {
+pub(super) fn share(elements: Elements, parts: &Parts, mut f: impl FnMut(Share)) {
     words(elements, |word, mask| {
-        for (i, part) in given.iter().enumerate() {
+        for (start, part) in overlapping(parts, word.0..word.0 + 8) {
             let there = part.mask(word) & mask;
             if there != 0 {
-                f(Share::Given(i, word, there));
+                f(Share::Given(start, word, there));
             }
         }
     });
     let elem = u64::from(elements.elem);
     let mut here = |start: u64, len: u64| {
-        for piece in without(start..start + len, given) {
+        for piece in without(start..start + len, parts) {
             f(Share::Here(single_bytes(piece)));
         }
     };
