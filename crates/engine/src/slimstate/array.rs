@@ -439,6 +439,11 @@ impl<P: Partition> Array<P> {
 
     /// `bytes` are about to be fresh: what is still to be committed here is checked against what they remember now, and must not reach them.
     pub(super) fn renewed(&self, bytes: &Range<u64>, ground: &Ground<'_>) {
+        let meets = |part: &Range<u64>| part.start < bytes.end && bytes.start < part.end;
+        let concerned = |rare: &Rare| rare.detached.iter().any(meets);
+        if !self.body.read().rare.as_deref().is_some_and(concerned) {
+            return;
+        }
         let mut body = self.body.write();
         let Some(rare) = &mut body.rare else {
             return;
