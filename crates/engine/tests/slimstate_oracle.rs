@@ -181,6 +181,34 @@ fn all_small_traces() {
     assert!(count > 2_000, "{count} traces");
 }
 
+/// Of a trace whose arrays, so many, become FINE, with races or without: no page gets a location for each word, and what races is found.
+fn check_that_pages_keep_runs(arrays: u64, trace: impl Fn(bool) -> Vec<Event>) {
+    let mut replay = Replay::new(Slim::<Strided, Mode>::default());
+    for event in &trace(false) {
+        replay.step(event, &mut |race| panic!("{race:?}"));
+    }
+    let mut fine = 0;
+    replay
+        .detector()
+        .shadow(&mut |block| fine += u64::from(block.partition == "FINE"));
+    assert_eq!(fine, arrays);
+    replay.detector().bytes(&mut |what, bytes| {
+        assert!(what != "locations by word" || bytes == 0, "{bytes} bytes");
+    });
+    check(&trace(false));
+    check(&trace(true));
+}
+
+/// These operations, each from a site of its own.
+fn from_sites_of_their_own(all: impl IntoIterator<Item = (Tid, Op)>) -> Vec<Event> {
+    let event = |(site, (thread, op))| Event {
+        thread,
+        op,
+        site: Site(site),
+    };
+    (1..).zip(all).map(event).collect()
+}
+
 /// A block is given a part of another one's memory, with nothing freed: what is left of the old one is where it was, whoever accesses it and however.
 #[test]
 fn what_is_left_of_a_block_is_still_checked() {
@@ -226,15 +254,8 @@ fn what_is_left_of_a_block_is_still_checked() {
                         [(first, alloc(new, 4)), (first, one), (second, other)],
                     ];
                     for order in orders {
-                        let events: Vec<Event> = (1..)
-                            .zip(before.into_iter().chain(order))
-                            .map(|(site, (thread, op))| Event {
-                                thread,
-                                op,
-                                site: Site(site),
-                            })
-                            .collect();
-                        check(&events);
+                        let all = before.into_iter().chain(order);
+                        check(&from_sites_of_their_own(all));
                     }
                 }
             }
@@ -295,20 +316,7 @@ fn columns_with_a_pivot_take_few_locations() {
         }
         events
     };
-    let mut replay = Replay::new(Slim::<Strided, Mode>::default());
-    for event in &matrix(false) {
-        replay.step(event, &mut |race| panic!("{race:?}"));
-    }
-    let mut fine = 0;
-    replay
-        .detector()
-        .shadow(&mut |block| fine += u64::from(block.partition == "FINE"));
-    assert_eq!(fine, COLUMNS);
-    replay.detector().bytes(&mut |what, bytes| {
-        assert!(what != "locations by word" || bytes == 0, "{bytes} bytes");
-    });
-    check(&matrix(false));
-    check(&matrix(true));
+    check_that_pages_keep_runs(COLUMNS, matrix);
 }
 
 /// A red-black grid, of which loops leave the borders out: its rows become FINE, but their pages keep runs, and what races is found, whatever it is that touches single elements.
@@ -360,20 +368,7 @@ fn rows_without_their_borders_take_few_locations() {
         }
         events
     };
-    let mut replay = Replay::new(Slim::<Strided, Mode>::default());
-    for event in &grid(false) {
-        replay.step(event, &mut |race| panic!("{race:?}"));
-    }
-    let mut fine = 0;
-    replay
-        .detector()
-        .shadow(&mut |block| fine += u64::from(block.partition == "FINE"));
-    assert_eq!(fine, ROWS);
-    replay.detector().bytes(&mut |what, bytes| {
-        assert!(what != "locations by word" || bytes == 0, "{bytes} bytes");
-    });
-    check(&grid(false));
-    check(&grid(true));
+    check_that_pages_keep_runs(ROWS, grid);
 }
 
 /// Nodes of one allocation site that all become FINE, so later ones begin so: the verdicts are the same, at their memory that is used again, too.
@@ -501,13 +496,6 @@ fn a_plain_write_ends_an_atomic_object_of_a_single_element() {
         ),
         (0, write(scalar)),
     ];
-    let events: Vec<Event> = (1..)
-        .zip(events)
-        .map(|(site, (thread, op))| Event {
-            thread: Tid(thread),
-            op,
-            site: Site(site),
-        })
-        .collect();
-    check(&events);
+    let all = events.map(|(thread, op)| (Tid(thread), op));
+    check(&from_sites_of_their_own(all));
 }
