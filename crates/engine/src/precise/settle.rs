@@ -6,7 +6,7 @@ use event::{Addr, Elements};
 
 impl<R: Rule> Shadow<R> {
     /// The bytes of `elements`, fresh until now, have the history that `from` has. Whole pages of them stay whole, and what
-    /// has no history stays untouched: an array that is about to be accessed in detail costs what is accessed of it.
+    /// has no history stays untouched: an array that is about to be accessed in detail costs what is accessed of it. `goes_on`: others of the array, beside these, have it still from one location.
     pub(crate) fn settle(&self, elements: Elements, goes_on: bool, from: &Location) {
         let history = from.history(self.depot());
         if history.is_empty() {

@@ -23,7 +23,7 @@
 
 use super::directory::granules_of;
 use super::footprint::Footprint;
-use super::given::{Given, Parts, Share, add, outside, share, single_bytes, without};
+use super::given::{Given, Parts, Share, add, common, outside, share, single_bytes, without};
 use super::ground::{Ground, Manner};
 use super::partition::{Partition, Shadow as Refined};
 use super::pieces::Pieces;
@@ -425,7 +425,7 @@ impl<P: Partition> Array<P> {
             return;
         }
         let end = body.bytes.start + (body.singles() << body.shift);
-        let both = bytes.start.max(body.bytes.start)..bytes.end.min(body.bytes.end);
+        let both = common(bytes, &body.bytes);
         if both.is_empty() {
             return;
         }
@@ -439,7 +439,7 @@ impl<P: Partition> Array<P> {
 
     /// `bytes` are about to be fresh: what is still to be committed here is checked against what they remember now, and must not reach them.
     pub(super) fn renewed(&self, bytes: &Range<u64>, ground: &Ground<'_>) {
-        let meets = |part: &Range<u64>| part.start < bytes.end && bytes.start < part.end;
+        let meets = |part: &Range<u64>| !common(part, bytes).is_empty();
         let concerned = |rare: &Rare| rare.detached.iter().any(meets);
         if !self.body.read().rare.as_deref().is_some_and(concerned) {
             return;
@@ -450,8 +450,7 @@ impl<P: Partition> Array<P> {
         };
         if self.pending.load(Relaxed) != 0 {
             for part in &rare.detached {
-                let both = part.start.max(bytes.start)..part.end.min(bytes.end);
-                for bytes in without(both, &rare.given) {
+                for bytes in without(common(part, bytes), &rare.given) {
                     let end = bytes.end;
                     add(&mut rare.given, Given::of(bytes, end, true, ground));
                 }
@@ -465,7 +464,7 @@ impl<P: Partition> Array<P> {
     /// another one, to the byte-exact shadow.
     pub(super) fn detach(&self, bytes: Range<u64>, ground: &Ground<'_>) {
         let mut body = self.body.write();
-        let bytes = bytes.start.max(body.bytes.start)..bytes.end.min(body.bytes.end);
+        let bytes = common(&bytes, &body.bytes);
         if !bytes.is_empty() {
             body.rare().detached.push(bytes.clone());
         }

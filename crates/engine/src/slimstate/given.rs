@@ -46,12 +46,11 @@ impl Given {
 
     /// Which bytes of a word are in it?
     pub(super) fn mask(&self, word: Addr) -> u8 {
-        let from = self.bytes.start.max(word.0);
-        let to = self.bytes.end.min(word.0 + 8);
-        if from >= to {
+        let here = common(&self.bytes, &(word.0..word.0 + 8));
+        if here.is_empty() {
             return 0;
         }
-        (((1u32 << (to - from)) - 1) << (from - word.0)) as u8
+        (((1u32 << (here.end - here.start)) - 1) << (here.start - word.0)) as u8
     }
 
     fn at(&self, word: Addr) -> usize {
@@ -116,6 +115,11 @@ pub(super) fn without(all: Range<u64>, parts: &Parts) -> Vec<Range<u64>> {
         pieces.push(at..all.end);
     }
     pieces
+}
+
+/// The bytes that are in both.
+pub(super) fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
+    a.start.max(b.start)..a.end.min(b.end)
 }
 
 /// What is before `bytes` in `piece`, and behind them; either may be empty.
