@@ -2,63 +2,11 @@
 
 mod common;
 
-use common::cases;
-use std::collections::BTreeSet;
+use common::{cases, wrong};
 
-use engine::replay::Replay;
-use engine::{Detector, Djit, FastTrack, Limits, Race};
+use engine::{Djit, FastTrack, Limits};
 use event::{AccessKind, Addr, Elements, Event, Op, Site, StoreOrder, SyncId, Tid};
-use oracle::{Oracle, r#gen};
-
-/// One side of a race as far as both can name it.
-type Name = (Tid, Site, bool);
-
-fn races<D: Detector>(detector: D, events: &[Event]) -> Vec<Race> {
-    let mut replay = Replay::new(detector);
-    let mut found = Vec::new();
-    for event in events {
-        replay.step(event, &mut |race| found.push(*race));
-    }
-    replay.finish(&mut |race| found.push(*race));
-    found
-}
-
-fn name(event: &Event) -> Name {
-    let atomic = matches!(
-        event.op,
-        Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. }
-    );
-    (event.thread, event.site, atomic)
-}
-
-/// What is wrong with the detector's verdict, if anything.
-fn wrong<D: Detector>(detector: D, events: &[Event]) -> Option<String> {
-    let oracle = Oracle::new(events).expect("generators make well-formed traces");
-    let found = races(detector, events);
-    let expected = oracle.racy_bytes();
-    let bytes: BTreeSet<u64> = found
-        .iter()
-        .flat_map(|race| race.addr.0..race.addr.0 + u64::from(race.size))
-        .collect();
-    if bytes != expected {
-        return Some(format!("racy bytes {bytes:x?}, expected {expected:x?}"));
-    }
-    let real: BTreeSet<(Name, Name)> = oracle
-        .pairs()
-        .iter()
-        .map(|pair| (name(&events[pair.first]), name(&events[pair.second])))
-        .collect();
-    for race in found {
-        let side = |s: &engine::Side| (s.thread, s.site, s.atomic);
-        if !real.contains(&(side(&race.first), side(&race.second))) {
-            return Some(format!("{race:?} is no race"));
-        }
-        if race.first.kind == AccessKind::Read && race.second.kind == AccessKind::Read {
-            return Some(format!("{race:?}: two reads"));
-        }
-    }
-    None
-}
+use oracle::r#gen;
 
 const TINY: Limits = Limits {
     slots: 1 << 16,

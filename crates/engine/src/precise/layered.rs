@@ -168,10 +168,10 @@ impl<R: Rule> Shadow<R> {
         let mut found = Found::new();
         let mut words: Vec<Layer> = Vec::new();
         let mut page = self.memory.layers(index);
-        let split = page.is_split();
+        let (split, others) = (page.is_split(), page.is_shared());
         for mut layer in layers.into_iter().flatten() {
             page.layers
-                .exhume(&thread.clock, begun, &mut layer, &mut found);
+                .exhume(&thread.clock, begun, &mut layer, &mut found, others);
             if split {
                 words.push(layer);
             } else {

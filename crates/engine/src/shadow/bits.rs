@@ -88,6 +88,17 @@ impl Bits {
         (self.chunks[word / TOGETHER % CHUNKS] >> (8 * (word % TOGETHER))) as u8
     }
 
+    /// Are `len` bytes from `first` on all there? They are as many as a power of two, at a multiple of that.
+    #[inline]
+    pub(crate) fn has(&self, first: usize, len: usize) -> bool {
+        if len >= 64 {
+            let mut chunks = self.chunks[first / 64..(first + len) / 64].iter();
+            return chunks.all(|&chunk| chunk == u64::MAX);
+        }
+        let bytes = u64::MAX >> (64 - len) << (first % 64);
+        !self.chunks[first / 64 % CHUNKS] & bytes == 0
+    }
+
     /// These bytes of a word, too.
     #[inline(always)]
     pub(crate) fn add(&mut self, word: usize, mask: u8) {
@@ -209,6 +220,10 @@ mod tests {
             prop_assert_eq!(less.remove(&y), !both.is_empty());
             prop_assert_eq!(bytes(&less), a.difference(&b).copied().collect());
             prop_assert_eq!(less.is_empty(), a.is_subset(&b));
+            for (at, shift) in [(a.first(), 3), (b.first(), 7)] {
+                let (first, len) = (at.map_or(0, |at| at >> shift << shift), 1 << shift);
+                prop_assert_eq!(x.has(first, len), (first..first + len).all(|byte| a.contains(&byte)));
+            }
             let mut more = x.clone();
             more.unite(&y);
             prop_assert_eq!(bytes(&more), a.union(&b).copied().collect());

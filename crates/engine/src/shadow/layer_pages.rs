@@ -57,6 +57,11 @@ impl LayerPage {
         self.page == page + 1
     }
 
+    /// Have several threads a footprint of it?
+    pub(crate) fn is_shared(&self) -> bool {
+        self.open > 1
+    }
+
     /// Is the page split? Then its words are to be checked.
     pub(crate) fn is_split(&self) -> bool {
         self.split

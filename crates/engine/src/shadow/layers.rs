@@ -135,7 +135,9 @@ impl Layers {
         let same = |old: &&mut Layer| old.cell == new.cell;
         match self.layers.iter_mut().find(same) {
             Some(old) => {
-                // They have no bytes in common.
+                // They have no bytes in common. Nor may their marks: what was accessed from somewhere before it was made fresh would be the first.
+                old.prune();
+                new.prune();
                 old.bits.unite(&new.bits);
                 old.marks.append(&mut new.marks);
                 give(new.bits, spare);
@@ -153,11 +155,23 @@ impl Layers {
         }
     }
 
-    /// Checks the access `new` by `me`, which was put off since `begun`, against what its bytes remembered when they were made fresh after that; and takes these bytes out.
-    pub(crate) fn exhume(&self, me: &ThreadClock, begun: u64, new: &mut Layer, found: &mut Found) {
-        for grave in self.graves.iter().filter(|grave| grave.renewal > begun) {
+    /// Checks the access `new` by `me`, which was put off since `begun`, against what its bytes remembered when they were made fresh after that; and takes these bytes out. If `others` put off checks, too,
+    /// they find it there.
+    pub(crate) fn exhume(
+        &mut self,
+        me: &ThreadClock,
+        begun: u64,
+        new: &mut Layer,
+        found: &mut Found,
+        others: bool,
+    ) {
+        let graves = self.graves.iter_mut();
+        for grave in graves.filter(|grave| grave.renewal > begun) {
             for old in &grave.layers {
                 race(me, old, new, found);
+            }
+            if others && new.bits.meets(&grave.bits) {
+                grave.layers.push(new.part(&grave.bits));
             }
             new.bits.remove(&grave.bits);
         }
@@ -192,16 +206,7 @@ impl Layers {
         let mut layers: Vec<Layer> = Vec::new();
         for old in &self.layers {
             if old.bits.meets(&fresh) {
-                let mut bits = Bits::none();
-                old.bits
-                    .common(&fresh)
-                    .for_each(|(word, mask)| bits.add(word, mask));
-                layers.push(Layer {
-                    cell: old.cell,
-                    atomic: false,
-                    bits,
-                    marks: old.marks.clone(),
-                });
+                layers.push(old.part(&fresh));
             }
         }
         for &(cell, atomic, word) in others {
@@ -262,6 +267,27 @@ impl Layer {
         let bits = &self.bits;
         self.marks.retain(|mark| mark.meets(bits));
         self.marks.shrink_to_fit();
+    }
+
+    /// Forgets of each mark what remembers another access by now, or was made fresh.
+    fn prune(&mut self) {
+        let marks = core::mem::take(&mut self.marks);
+        for mark in marks {
+            mark.within(&self.bits, |mark| self.marks.push(mark));
+        }
+    }
+
+    /// That of these bytes.
+    fn part(&self, of: &Bits) -> Layer {
+        let mut bits = Bits::none();
+        let common = self.bits.common(of);
+        common.for_each(|(word, mask)| bits.add(word, mask));
+        Layer {
+            cell: self.cell,
+            atomic: self.atomic,
+            bits,
+            marks: self.marks.clone(),
+        }
     }
 
     /// Its accesses to each word, by site.

@@ -91,6 +91,27 @@ impl Mark {
         (first..first + len).any(|byte| bits.word(byte / 8) >> (byte % 8) & 1 != 0)
     }
 
+    /// Are all of them?
+    pub(super) fn is_in(self, bits: &Bits) -> bool {
+        let (first, len) = self.bytes();
+        bits.has(first, len)
+    }
+
+    /// The same of those of its bytes that are there.
+    pub(super) fn within(self, bits: &Bits, mut f: impl FnMut(Mark)) {
+        if self.is_in(bits) {
+            return f(self);
+        }
+        let (first, len) = self.bytes();
+        let is_there = |byte: &usize| bits.has(*byte, 1);
+        let (mut at, end) = (first, first + len);
+        while at < end {
+            let run = (at..end).take_while(is_there).count();
+            Mark::pieces(at, run, self.number(), &mut f);
+            at += run + 1;
+        }
+    }
+
     /// The number of the site from which a byte was accessed first.
     pub(super) fn find(marks: &[Mark], byte: usize) -> u32 {
         let has = |mark: &&Mark| {

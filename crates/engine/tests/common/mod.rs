@@ -5,6 +5,7 @@ use engine::detector::{Access, AtomicOp, Counters, Detector, Hint, Race, Sink, S
 use engine::replay::Replay;
 use engine::sync::{Bracket, HappensBefore};
 use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
+use oracle::Oracle;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -110,6 +111,53 @@ pub(crate) fn check(events: &[Event], wrong: impl Fn(&[Event]) -> Option<String>
         let small = oracle::r#gen::shrink(events, |events| wrong(events).is_some());
         panic!("{}\n{small:#?}", wrong(&small).unwrap_or_default());
     }
+}
+
+/// One side of a race as far as both can name it.
+type Name = (Tid, Site, bool);
+
+fn name(event: &Event) -> Name {
+    let atomic = matches!(
+        event.op,
+        Op::Load { .. } | Op::Store { .. } | Op::Rmw { .. }
+    );
+    (event.thread, event.site, atomic)
+}
+
+/// What is wrong with the detector's verdict, if anything.
+pub(crate) fn wrong<D: Detector>(detector: D, events: &[Event]) -> Option<String> {
+    wrong_if(false, detector, events)
+}
+
+/// The same for one that puts checks off, so that it may find the later of two accesses first.
+pub(crate) fn wrong_late<D: Detector>(detector: D, events: &[Event]) -> Option<String> {
+    wrong_if(true, detector, events)
+}
+
+fn wrong_if<D: Detector>(late: bool, detector: D, events: &[Event]) -> Option<String> {
+    let oracle = Oracle::new(events).expect("generators make well-formed traces");
+    let report = run(detector, events);
+    let (bytes, expected) = (report.bytes(), oracle.racy_bytes());
+    if bytes != expected {
+        return Some(format!("racy bytes {bytes:x?}, expected {expected:x?}"));
+    }
+    let real: BTreeSet<(Name, Name)> = oracle
+        .pairs()
+        .iter()
+        .map(|pair| (name(&events[pair.first]), name(&events[pair.second])))
+        .collect();
+    for race in report.races {
+        let side = |s: &engine::Side| (s.thread, s.site, s.atomic);
+        let (first, second) = (side(&race.first), side(&race.second));
+        let real = real.contains(&(first, second)) || late && real.contains(&(second, first));
+        if !real {
+            return Some(format!("{race:?} is no race"));
+        }
+        if race.first.kind == AccessKind::Read && race.second.kind == AccessKind::Read {
+            return Some(format!("{race:?}: two reads"));
+        }
+    }
+    None
 }
 
 /// How many traces to try: `FOOTRACE_LONG=1` for all of them.
