@@ -30,7 +30,7 @@ use crate::clock::{Limits, Slot, ThreadClock};
 use crate::detector::{Access, AtomicOp, Counters, Detector, Side, Sink, SyncOp};
 use crate::shadow::{
     Asked, Cell, Comb, Conflict, Counts, Depot, DjitRule, Epoch, FastTrackRule, Footprints, Form,
-    Like, Location, Memo, Memory, Repeats, Rule, RuleName, Touch, word_of,
+    Like, Location, Memo, Memory, Page, Repeats, Rule, RuleName, Touch, word_of,
 };
 use crate::sync::{Bracket, HappensBefore};
 
@@ -305,6 +305,12 @@ impl<R: Rule> Shadow<R> {
     #[inline]
     pub fn split_location(&self, addr: Addr) -> Option<&Location> {
         Some(&self.memory.page(addr)?[word_of(addr)])
+    }
+
+    /// Calls `f` with the locations of each split page of `len` bytes at `addr`, all of them on these pages, of which nothing is remembered: they are as they were at first.
+    pub fn each_untouched(&self, addr: Addr, len: u64, f: impl FnMut(&Page<Location>)) {
+        self.memory
+            .each_untouched(addr, addr.0.saturating_add(len), f);
     }
 
     /// Where stubs find split pages, see [`Pages::root`](crate::shadow::Pages::root).

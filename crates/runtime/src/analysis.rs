@@ -8,12 +8,13 @@ use engine::clock::{Slot, ThreadClock};
 use engine::pacer::Pacer;
 use engine::precise::{PreciseThread, Shadow};
 use engine::rex::{Locks, OwnThread, Rex};
-use engine::shadow::{Census, Depot, Entries, Epoch, FastTrackRule, Location, Renewed};
+use engine::shadow::{Census, Depot, Entries, Epoch, FastTrackRule, Location, Page, Renewed};
 use engine::slimstate::{SlimState, SlimStateBb};
 use engine::sync::HappensBefore;
 use engine::sync::quick::Repeats;
 
 use alloc::boxed::Box;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lock::Guard;
@@ -302,6 +303,25 @@ impl Analysis {
 }
 
 impl Analysis {
+    /// Calls `f` with where such locations are, a page at a time, for all words of the pages of `len` bytes at `addr` of which nothing is remembered. They are zeroes.
+    pub fn each_untouched(&self, addr: Addr, len: u64, mut f: impl FnMut(Range<usize>)) {
+        let f = |page: &Page<Location>| {
+            let Range { start, end } = page.as_ptr_range();
+            f(start as usize..end as usize);
+        };
+        let detector = match self {
+            Analysis::Recorded(recording) => recording.inner(),
+            detector => detector,
+        };
+        match detector {
+            Analysis::FastTrack(detector) => detector.shadow().each_untouched(addr, len, f),
+            Analysis::Djit(detector) => detector.shadow().each_untouched(addr, len, f),
+            Analysis::SlimState(detector) => detector.each_untouched(addr, len, f),
+            Analysis::SlimStateBb(detector) => detector.each_untouched(addr, len, f),
+            _ => {}
+        }
+    }
+
     /// Where the stubs find the pages that have such locations; null if there are none for them.
     pub fn pages(&self) -> *const () {
         match self {

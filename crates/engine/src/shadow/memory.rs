@@ -138,6 +138,15 @@ impl Memory {
         self.split.page(addr)
     }
 
+    /// Calls `f` with the locations of each split page from `addr` to `end` of which nothing is remembered.
+    pub(crate) fn each_untouched(&self, addr: Addr, end: u64, mut f: impl FnMut(&Page<Location>)) {
+        self.split.each_within(addr, end, |page| {
+            if page.iter().all(Location::is_untouched) {
+                f(page);
+            }
+        });
+    }
+
     /// The page of `addr`, split from now on; none beyond the address space.
     #[cold]
     #[inline(never)]

@@ -113,6 +113,25 @@ impl<T: Blank> Pages<T> {
         }
     }
 
+    /// Calls `f` with each touched page of the memory from `addr` to `end`.
+    pub(super) fn each_within<'a>(&'a self, addr: Addr, end: u64, mut f: impl FnMut(&'a Page<T>)) {
+        let mut at = addr.0;
+        while at < end {
+            at = match self.absent_until(Addr(at)) {
+                Some(next) => next,
+                None => {
+                    if let Some(page) = self.page(Addr(at)) {
+                        f(page);
+                    }
+                    (at | (PAGE_BYTES - 1)) + 1
+                }
+            };
+            if at >= ADDRESSES {
+                break;
+            }
+        }
+    }
+
     /// Puts a page of what `make` makes, word by word, where there is none yet; of defaults if there is nothing to make.
     pub(super) fn insert(&self, addr: Addr, make: Option<&mut dyn FnMut() -> T>) {
         let (root, middle, low) = split(addr);
@@ -230,6 +249,27 @@ mod tests {
             pages.absent_until(Addr((1 << 36) + (1 << 24) + 9)),
             Some((1 << 36) + (2 << 24))
         );
+    }
+
+    #[test]
+    fn pages_are_found_in_a_stretch_of_memory() {
+        let pages: Pages<AtomicU64> = Pages::new();
+        let touched = [5, 6, 1 << 24, (1 << 35) - 1].map(|page| page * PAGE_BYTES);
+        for addr in touched {
+            pages.touch(Addr(addr)).unwrap()[0].store(addr, Ordering::Relaxed);
+        }
+        let within = |from, end| {
+            let mut found = Vec::new();
+            pages.each_within(Addr(from), end, |page| {
+                found.push(page[0].load(Ordering::Relaxed));
+            });
+            found
+        };
+        let [a, b, c, d] = touched;
+        assert_eq!(within(0, u64::MAX), [a, b, c, d]);
+        assert_eq!(within(a, b), [a]);
+        assert_eq!(within(b, c + PAGE_BYTES), [b, c]);
+        assert_eq!(within(c + PAGE_BYTES, d), []);
     }
 
     #[test]

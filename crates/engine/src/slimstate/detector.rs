@@ -16,7 +16,7 @@ use super::{BitSet, Labels, Strided};
 use crate::clock::ThreadClock;
 use crate::detector::{Access, AtomicOp, BlockShadow, Counters, Detector, Race, Sink, SyncOp};
 use crate::precise::{PreciseThread, Shadow};
-use crate::shadow::{Depot, Entries, Epoch, FastTrackRule, Location, RuleName, Span};
+use crate::shadow::{Depot, Entries, Epoch, FastTrackRule, Location, Page, RuleName, Span};
 use crate::sync::{Bracket, HappensBefore};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -140,6 +140,11 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
     /// compressed arrays have locations that nobody touches, which never make an access redundant.
     pub fn split_location(&self, addr: Addr) -> Option<&Location> {
         self.memory.split_location(addr)
+    }
+
+    /// See [`Shadow::each_untouched`].
+    pub fn each_untouched(&self, addr: Addr, len: u64, f: impl FnMut(&Page<Location>)) {
+        self.memory.each_untouched(addr, len, f);
     }
 
     /// Where the states of locations are that do not fit into them.

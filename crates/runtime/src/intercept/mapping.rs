@@ -3,13 +3,14 @@
 
 use alloc::collections::BTreeMap;
 use core::ffi::{c_int, c_void};
+use core::ops::Range;
 
 use event::{Addr, Site, Tid};
 
 use crate::heap::HeapBlock;
 use crate::lock::Spin;
 use crate::real::interceptors;
-use crate::{stats, thread};
+use crate::{stats, sys, thread};
 
 type Pointer = *mut c_void;
 
@@ -59,13 +60,35 @@ pub(crate) fn each(mut f: impl FnMut(HeapBlock)) {
     told.for_each(|mapping| f(mapping.block()));
 }
 
+/// What is there is another mapping from now on, or none.
 fn forget(start: usize, bytes: usize) {
     let bytes = bytes.next_multiple_of(PAGE);
     thread::with(|thread, runtime| {
-        runtime
-            .analysis
-            .renew(&mut thread.state, Addr(start as u64), bytes as u64);
+        let start = Addr(start as u64);
+        let analysis = &runtime.analysis;
+        analysis.renew(&mut thread.state, start, bytes as u64);
+        // Whoever maps files one after the other has other addresses each time.
+        let mut together = 0..0;
+        analysis.each_untouched(start, bytes as u64, |page| {
+            if together.end == page.start {
+                together.end = page.end;
+            } else {
+                discard(&together);
+                together = page;
+            }
+        });
+        discard(&together);
     });
+}
+
+/// Gives the memory of locations back that are zeroes, and that nobody accesses: their words are about to be unmapped.
+fn discard(locations: &Range<usize>) {
+    let start = locations.start.next_multiple_of(PAGE);
+    let end = locations.end & !(PAGE - 1);
+    if start < end {
+        // SAFETY: they are zeroes already, and will be.
+        unsafe { sys::discard(start, end - start) };
+    }
 }
 
 fn mapped(start: Pointer, bytes: usize, pc: usize) -> Pointer {
