@@ -294,7 +294,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
                     self.touch_plain(thread, at..end, manner, site, races);
                     at = end;
                 }
-                Owner::Array(id, all, end) => {
+                Owner::Array(id, _, end) => {
                     let end = end.min(bytes.end);
                     if let Some(plain) = self.arrays.get(id).plain_around(at) {
                         let end = end.min(plain.end);
@@ -304,8 +304,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
                         at = end;
                         continue;
                     }
-                    let range = (at - all.start, end - at, 1);
-                    if self.touch_array(thread, id, range, manner, site, races) {
+                    if self.touch_array(thread, id, (at..end, 1), manner, site, races) {
                         at = end;
                     }
                 }
@@ -362,21 +361,18 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         }
     }
 
-    /// An access to `len` bytes at offset `from` of an array, or to that many at each `stride` up to there. False if the
-    /// array is not there any more.
+    /// An access to some bytes of an array, or to elements of that many at each `stride` of them. False if the array is not there any more.
     fn touch_array(
         &self,
         thread: &mut SlimThread<F>,
         id: ArrayId,
-        (from, len, stride): (u64, u64, u64),
+        (bytes, stride): (Range<u64>, u64),
         manner: Manner,
         site: Site,
         races: Sink<'_>,
     ) -> bool {
         thread.tally.accesses += 1;
         let array = self.arrays.get(id);
-        let start = array.bytes().start;
-        let bytes = start + from..start + from + len;
         let plain_write = manner == Manner::plain(AccessKind::Write);
         if plain_write && array.flags() & ATOMICS != 0 {
             self.overwrite(&bytes);
@@ -389,7 +385,13 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
         let Some(number) = self.entry(thread, id, bytes.start, races) else {
             return false;
         };
+        // Not before it has an entry: till then it may have become another array.
+        let all = array.bytes();
+        if bytes.start < all.start || all.end < bytes.end {
+            return false;
+        }
         thread.buffer.saw(bytes.start, number);
+        let (from, len) = (bytes.start - all.start, bytes.end - bytes.start);
         let unit = 1u64 << thread.buffer.entry(number).shift;
         if (from | len) & (unit - 1) != 0 {
             self.commit_entry(thread, number, races);
@@ -429,7 +431,7 @@ impl<F: Footprint, P: Partition> Slim<F, P> {
             self.commit_entry(thread, number, races);
             // It may be PREFIX or FINE by now.
             thread.tally.accesses -= 1;
-            return self.touch_array(thread, id, (from, len, stride), manner, site, races);
+            return self.touch_array(thread, id, (bytes, stride), manner, site, races);
         }
         true
     }
@@ -649,7 +651,7 @@ impl<F: Footprint, P: Partition> Detector for Slim<F, P> {
             && thread.buffer.entry(number).shift == elements.elem.trailing_zeros() as u8
             && (first - all.start).is_multiple_of(u64::from(elements.elem))
         {
-            let range = (first - all.start, end - first, elements.stride);
+            let range = (first..end, elements.stride);
             let simple = kind == AccessKind::Read || self.arrays.get(id).flags() & ATOMICS == 0;
             if simple && self.touch_array(thread, id, range, manner, site, races) {
                 return;
