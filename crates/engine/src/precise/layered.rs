@@ -184,7 +184,7 @@ impl<R: Rule> Shadow<R> {
         self.memory.end_footprint(index, page);
         if !goes_on {
             thread.counts.add(RuleName::PageSplit);
-            self.memory.split(base);
+            self.memory.split_by(base, Some(&mut thread.memo));
         }
         for layer in &words {
             self.commit_words(order, thread, base, layer, races);

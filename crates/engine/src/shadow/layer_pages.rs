@@ -15,6 +15,7 @@ use super::cell::Cell;
 use super::depot::Depot;
 use super::layers::{Layers, MOST_LAYERS};
 use super::location::Location;
+use super::memo::Memo;
 use super::sweep::Sweeps;
 use crate::boxed::boxed_with;
 use crate::grow::Grow;
@@ -263,15 +264,16 @@ impl LayerPages {
         }
     }
 
-    /// The page is to be split: a location for each of its words, for `f`.
+    /// The page is to be split: a location for each of its words, for `f`. See [`Layers::take_locations`].
     pub(super) fn take(
         &self,
         index: u32,
         depot: &Depot,
+        memo: Option<&mut Memo>,
         f: impl FnOnce(&mut dyn FnMut() -> Location),
     ) {
         let mut entry = self.entries.get(index).lock();
-        let mut locations = entry.layers.take_locations(depot);
+        let mut locations = entry.layers.take_locations(depot, memo);
         let mut next = move || locations.next().unwrap_or_default();
         if entry.open > 0 {
             // Before anybody finds the page split.

@@ -20,6 +20,7 @@ use super::bits::Bits;
 use super::cell::Cell;
 use super::location::{Conflict, Location};
 use super::marks::{Mark, Numbers};
+use super::memo::Memo;
 use super::pages::{PAGE_BYTES, PAGE_WORDS};
 use super::rule::Rule;
 use super::sweep::{Extent, Sweeps};
@@ -219,10 +220,11 @@ impl Layers {
         });
     }
 
-    /// A location for each word, with what its bytes remember; here that is forgotten.
+    /// A location for each word, with what its bytes remember; here that is forgotten. Fields that it takes are of `memo`, if there is one.
     pub(super) fn take_locations<'d>(
         &mut self,
         depot: &'d Depot,
+        mut memo: Option<&'d mut Memo>,
     ) -> impl Iterator<Item = Location> + use<'d> {
         let layers = core::mem::take(&mut self.layers);
         let mut numbers = Numbers::new();
@@ -239,6 +241,10 @@ impl Layers {
             let mut history: SmallVec<[(Cell, bool); 4]> = SmallVec::new();
             while let Some((_, access)) = accesses.next_if(|&(of, _)| of == word) {
                 history.push(access);
+            }
+            let fields = memo.as_deref_mut().filter(|_| history.len() > 2);
+            if let Some(location) = fields.and_then(|memo| in_fields(depot, memo, &history)) {
+                return location;
             }
             let location = Location::new();
             if !history.is_empty() {
@@ -304,6 +310,13 @@ impl Layer {
         let marks = &mut self.marks;
         Mark::masked(word, cell.mask(), cell.site(), &mut |mark| marks.push(mark));
     }
+}
+
+/// A location with this history of plain accesses in fields, which next to no other one has, if each byte has one of a kind.
+fn in_fields(depot: &Depot, memo: &mut Memo, history: &[(Cell, bool)]) -> Option<Location> {
+    let cells: SmallVec<[Cell; 4]> = history.iter().map(|&(cell, _)| cell).collect();
+    let room = memo.take_fields(depot, &cells, cells.first()?.mask())?;
+    Some(Location::with_cells([Cell::fields(room), Cell::EMPTY]))
 }
 
 /// The access of a layer to bytes of a word, for each site: `number` is that of the site of a byte of the word.

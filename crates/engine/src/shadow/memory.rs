@@ -24,6 +24,7 @@ use super::depot::Depot;
 use super::layer_pages::{Begun, LayerPage, LayerPages, Renewed};
 use super::layers::Layers;
 use super::location::{Kind, Location};
+use super::memo::Memo;
 use super::outside::discard;
 use super::pages::{ADDRESSES, PAGE_WORDS, Page, Pages, word_of};
 use super::renewals::{Renewals, Watch};
@@ -148,9 +149,14 @@ impl Memory {
     }
 
     /// The page of `addr`, split from now on; none beyond the address space.
+    pub fn split(&self, addr: Addr) -> Option<&Page<Location>> {
+        self.split_by(addr, None)
+    }
+
+    /// The same by a thread, which goes on with its words.
     #[cold]
     #[inline(never)]
-    pub fn split(&self, addr: Addr) -> Option<&Page<Location>> {
+    pub(crate) fn split_by(&self, addr: Addr, memo: Option<&mut Memo>) -> Option<&Page<Location>> {
         let whole = self.whole(addr)?;
         whole.divide(&self.depot, |cells| {
             if cells[0] == Cell::EMPTY {
@@ -172,7 +178,7 @@ impl Memory {
         });
         whole.change(|kind| {
             match kind {
-                Kind::Layers(index) => self.layers.take(index, &self.depot, |next| {
+                Kind::Layers(index) => self.layers.take(index, &self.depot, memo, |next| {
                     self.split.insert(addr, Some(next));
                 }),
                 Kind::Runs(index) => self.insert(addr, self.take_runs(index)),
