@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum { BYTES = 1 << 20, ROUNDS = 100 };
-// Of 100 MB, one after the other, that are written word by word.
+// Of 200 MB, one after the other, of which an eighth of the words is written.
 enum { MOST = 64 << 20 };
 static long sums[2];
 

@@ -309,8 +309,7 @@ impl<R: Rule> Shadow<R> {
 
     /// Calls `f` with the locations of each split page of `len` bytes at `addr`, all of them on these pages, of which nothing is remembered: they are as they were at first.
     pub fn each_untouched(&self, addr: Addr, len: u64, f: impl FnMut(&Page<Location>)) {
-        self.memory
-            .each_untouched(addr, addr.0.saturating_add(len), f);
+        self.memory.each_untouched(addr, len, f);
     }
 
     /// Where stubs find split pages, see [`Pages::root`](crate::shadow::Pages::root).

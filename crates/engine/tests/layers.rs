@@ -4,9 +4,9 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{cases, fork, op, rel, run, wrong_late};
+use common::{cases, fork, op, range, rel, run, wrong_late};
 use engine::FastTrack;
-use event::{AccessKind, Addr, Elements, Event, LoadOrder, Op, Site, StoreOrder, SyncId};
+use event::{AccessKind, Addr, Event, LoadOrder, Op, Site, StoreOrder, SyncId};
 use oracle::r#gen::Rng;
 
 /// Pages have layers whatever is done to them.
@@ -23,9 +23,10 @@ fn at(thread: u32, kind: AccessKind, addr: u64, site: u32) -> Event {
     }
 }
 
-fn fresh(thread: u32, addr: u64) -> Event {
+/// A word becomes fresh.
+fn fresh(addr: u64) -> Op {
     let (addr, elem, len) = (Addr(addr), 8, 1);
-    op(thread, Op::Alloc { addr, elem, len })
+    Op::Alloc { addr, elem, len }
 }
 
 const X: u64 = 0x1000;
@@ -38,7 +39,7 @@ fn what_two_threads_put_off_is_held_against_each_other_though_the_memory_is_fres
         fork(0, 2),
         at(0, AccessKind::Write, X, 1),
         at(1, AccessKind::Write, X, 2),
-        fresh(2, X),
+        op(2, fresh(X)),
         at(2, AccessKind::Write, X, 3),
     ];
     assert_eq!(wrong_late(layers(), &events), None);
@@ -52,7 +53,7 @@ fn memory_that_is_made_fresh_forgets_where_it_was_accessed_from() {
         fork(0, 1),
         at(0, AccessKind::Write, X, 1),
         at(0, AccessKind::Write, X + 8, 1),
-        fresh(0, X),
+        op(0, fresh(X)),
         at(0, AccessKind::Write, X, 2),
         at(1, AccessKind::Write, X, 3),
     ];
@@ -71,15 +72,10 @@ fn arbitrary(seed: u64, len: usize) -> Vec<Event> {
     let mut rng = Rng::new(seed);
     let mut owner = [None; 2 * THREADS as usize];
     let words = 1 + rng.below(12);
-    let block = |addr| Op::Alloc {
-        addr,
-        elem: 8,
-        len: 1,
-    };
     let all = [X, X + 4096]
         .into_iter()
         .flat_map(|page| (0..words).map(move |word| page + 8 * word));
-    let mut events: Vec<Event> = all.map(|addr| op(0, block(Addr(addr)))).collect();
+    let mut events: Vec<Event> = all.map(|addr| op(0, fresh(addr))).collect();
     events.extend((1..THREADS).map(|child| fork(0, child as u32)));
     for step in 0..len {
         let thread = rng.below(THREADS);
@@ -119,20 +115,13 @@ fn arbitrary(seed: u64, len: usize) -> Vec<Event> {
                         ..op(thread as u32, Op::Free { addr })
                     });
                 }
-                block(addr)
+                fresh(addr.0)
             }
             (23..26, _) => {
                 let kind = [AccessKind::Read, AccessKind::Write][rng.below(2) as usize];
-                let (elem, lo, hi) = (8, 0, 1 + rng.below(words));
+                let hi = 1 + rng.below(words);
                 let (base, stride) = (Addr(addr.0 & !0xFFF), 1 + rng.below(2));
-                let elements = Elements {
-                    base,
-                    elem,
-                    lo,
-                    hi,
-                    stride,
-                };
-                Op::Range { kind, elements }
+                range(kind, base, 0, hi, stride)
             }
             _ => {
                 let size = 1 << rng.below(4);

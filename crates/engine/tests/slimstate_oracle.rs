@@ -11,7 +11,7 @@ use engine::slimstate::{
     BitSet, Footprint, Labels, Mode, Options, Partition, Slim, Strided, Summary,
 };
 use engine::{Detector, Limits, Race, Side};
-use event::{AccessKind, Addr, Elements, Event, Op, Site, SyncId, Tid};
+use event::{AccessKind, Addr, Event, Op, Site, SyncId, Tid};
 use oracle::{Oracle, r#gen};
 
 /// One side of a race as far as both can name it.
@@ -218,17 +218,7 @@ fn what_is_left_of_a_block_is_still_checked() {
         let (kind, addr, size) = (AccessKind::Write, Addr(base.0 + 8 * element), 8);
         Op::Access { kind, addr, size }
     };
-    let range = |lo, hi| {
-        let (kind, elem, stride) = (AccessKind::Write, 8, 1);
-        let elements = Elements {
-            base,
-            elem,
-            lo,
-            hi,
-            stride,
-        };
-        Op::Range { kind, elements }
-    };
+    let range = |lo, hi| common::range(AccessKind::Write, base, lo, hi, 1);
     let alloc = |element: u64, len| {
         let (addr, elem) = (Addr(base.0 + 8 * element), 8);
         Op::Alloc { addr, elem, len }
@@ -286,16 +276,8 @@ fn columns_with_a_pivot_take_few_locations() {
             for number in 0..COLUMNS {
                 let thread = if number % 2 == 0 { first } else { second };
                 let mut access = |kind, lo, hi, site| {
-                    let base = column(number);
-                    let (elem, stride) = (8, 1);
-                    let elements = Elements {
-                        base,
-                        elem,
-                        lo,
-                        hi,
-                        stride,
-                    };
-                    say(thread, Op::Range { kind, elements }, site);
+                    let op = common::range(kind, column(number), lo, hi, 1);
+                    say(thread, op, site);
                 };
                 let pivot = step + (step * 97 + number * 31) % (LEN - step);
                 for kind in [AccessKind::Read, AccessKind::Write] {
@@ -342,14 +324,8 @@ fn rows_without_their_borders_take_few_locations() {
                 let rows = (0..ROWS).filter(|row| (*row < ROWS / 2) == (thread == first));
                 for number in rows {
                     let mut part = |kind, lo, site| {
-                        let elements = Elements {
-                            base: row(number),
-                            elem: 8,
-                            lo,
-                            hi: LEN - 1,
-                            stride: 2,
-                        };
-                        say(thread, Op::Range { kind, elements }, site);
+                        let op = common::range(kind, row(number), lo, LEN - 1, 2);
+                        say(thread, op, site);
                     };
                     let colour = (number + phase) % 2;
                     part(AccessKind::Read, 1 - colour, site);

@@ -171,7 +171,7 @@ impl LayerPages {
         let saved = marks.min(price::MOST as u32) as i32 - price::COMMIT;
         page.credit = (page.credit + saved).min(price::MOST);
         // Who has checks to make yet had better make them here.
-        let goes_on = page.open > 1 || page.credit >= 0 && page.layers.len() <= MOST_LAYERS;
+        let goes_on = page.is_shared() || page.credit >= 0 && page.layers.len() <= MOST_LAYERS;
         self.earn(if goes_on { saved } else { -price::VAIN });
         goes_on
     }

@@ -139,8 +139,9 @@ impl Memory {
         self.split.page(addr)
     }
 
-    /// Calls `f` with the locations of each split page from `addr` to `end` of which nothing is remembered.
-    pub(crate) fn each_untouched(&self, addr: Addr, end: u64, mut f: impl FnMut(&Page<Location>)) {
+    /// Calls `f` with the locations of each split page of `len` bytes at `addr` of which nothing is remembered.
+    pub(crate) fn each_untouched(&self, addr: Addr, len: u64, mut f: impl FnMut(&Page<Location>)) {
+        let end = addr.0.saturating_add(len);
         self.split.each_within(addr, end, |page| {
             if page.iter().all(Location::is_untouched) {
                 f(page);

@@ -199,6 +199,18 @@ pub(crate) fn var(x: u64) -> Addr {
     Addr(0x1000 + 8 * x)
 }
 
+/// An access to elements of 8 bytes.
+pub(crate) fn range(kind: AccessKind, base: Addr, lo: u64, hi: u64, stride: u64) -> Op {
+    let elements = Elements {
+        base,
+        elem: 8,
+        lo,
+        hi,
+        stride,
+    };
+    Op::Range { kind, elements }
+}
+
 pub(crate) fn read(thread: u32, x: u64, site: u32) -> Event {
     access(thread, AccessKind::Read, x, site)
 }

@@ -81,7 +81,7 @@ fn forget(start: usize, bytes: usize) {
     });
 }
 
-/// Gives the memory of locations back that are zeroes, and that nobody accesses: their words are about to be unmapped.
+/// Gives the memory of locations back that are zeroes, and that nobody accesses: their words are about to be unmapped, or nobody knows them yet.
 fn discard(locations: &Range<usize>) {
     let start = locations.start.next_multiple_of(PAGE);
     let end = locations.end & !(PAGE - 1);
